@@ -4,6 +4,7 @@ Over stdio; with `http`, on a port of 127.0.0.1 that it prints.
 """
 
 import json
+import re
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -27,6 +28,15 @@ OPENED = {
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "big", "version": "1"},
 }
+
+
+def received(raw: bytes) -> dict[str, Any]:
+    """Return a message; of a large call what the answer needs, because parsing takes long."""
+    if len(raw) < 1_000_000:
+        return dict(json.loads(raw))
+    id_ = re.search(rb'"id": ?(\d+)', raw[:200])
+    assert id_ is not None
+    return {"id": int(id_[1]), "method": "tools/call", "params": {"name": "echo"}}
 
 
 def answered(message: dict[str, Any]) -> bytes:
@@ -54,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer one message."""
-        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        message = received(self.rfile.read(int(self.headers["content-length"])))
         body = answered(message) if "id" in message else b""
         kind = "application/json"
         if body and self.path == "/events":
@@ -74,8 +84,8 @@ if __name__ == "__main__":
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         print(server.server_port, flush=True)
         server.serve_forever()
-    for line in sys.stdin:
-        asked = json.loads(line)
+    for line in sys.stdin.buffer:
+        asked = received(line)
         if "id" in asked:
             sys.stdout.buffer.write(answered(asked) + b"\n")
             sys.stdout.buffer.flush()

@@ -120,6 +120,7 @@ class World:
             self.laptop.application,
             admit=lambda *_: self.principal,
             log=Log(stream=StringIO()),
+            reading=self.laptop.ports.screening,
         )
         with served(app) as url:
             yield url

@@ -1,6 +1,6 @@
 """JSON-RPC messages: the three shapes that a client may send, and the answers to them."""
 
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 from nacre.core.errors import (
     InvalidParamsError,
@@ -11,6 +11,7 @@ from nacre.core.errors import (
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import MAX_BODY_BYTES
 from nacre.protocol import strict_json
+from nacre.protocol.large_calls import LargeArguments, LargeCall
 
 RequestId = str | int
 
@@ -40,9 +41,9 @@ class Request:
         value = self.params.get(name)
         if value is None:
             return {}
-        if not isinstance(value, dict):
+        if not isinstance(value, dict | LargeArguments):
             raise InvalidParamsError(f"{self.method}: '{name}' must be an object")
-        return value
+        return cast("dict[str, Any]", value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ def parse_message(raw: bytes | bytearray) -> Message:
 
     Only a tool call may be larger than MAX_BODY_BYTES.
     """
+    if isinstance(raw, LargeCall):
+        return read_message(raw.value(strict_json.parse))
     size = len(raw)
     try:
         value = strict_json.parse(raw)

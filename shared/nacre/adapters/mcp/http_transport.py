@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from nacre.adapters.mcp.large_answers import Shorten
+from nacre.adapters.mcp.large_answers import Fill, Shorten
 from nacre.core.errors import TooLargeError
 from nacre.core.limits import LARGE_RESULT_BYTES, UPSTREAM_ANSWER_BYTES
 from nacre.http_client.address import Address
@@ -31,12 +31,18 @@ class HttpTransport(httpx2.AsyncBaseTransport):
     """Sends the requests of one session; `refused` is the last status that refused one."""
 
     def __init__(
-        self, resolve: Resolve, *, connect_seconds: float, shorten: Shorten | None = None
+        self,
+        resolve: Resolve,
+        *,
+        connect_seconds: float,
+        shorten: Shorten | None = None,
+        fill: Fill | None = None,
     ) -> None:
         self._http = HttpClient(
             resolve=resolve, connect_seconds=connect_seconds, idle_seconds=_IDLE_SECONDS
         )
         self._shorten = shorten
+        self._fill = fill
         self.refused: int | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -44,6 +50,9 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         body = b"".join([chunk async for chunk in request.stream])  # type: ignore[union-attr]  # an async client's
         seconds = request.extensions.get("timeout", {}).get("read") or 0
         headers = tuple(request.headers.raw)
+        if self._fill is not None and (filled := self._fill(body, is_line=False)) is not body:
+            body, length = filled, (b"content-length", str(len(filled)).encode())
+            headers = (*(pair for pair in headers if pair[0].lower() != length[0]), length)
         try:
             response = await self._http.send(
                 request.method, _address(request.url), headers, body, seconds=seconds

@@ -1,12 +1,15 @@
-"""Large answers of another server, parsed in another process instead of by the official client.
+"""Large answers of another server and large calls to it, past the official client.
 
-The client blocks the interpreter while it parses a message. So it gets a short message in place of
-a large answer: with the same members, of which the large ones are empty.
+The client blocks the interpreter while it parses or writes a message. So it gets a short message in
+place of a large answer: with the same members, of which the large ones are empty. It writes a short
+call, whose arguments are put in on the way to the server.
 """
 
 import asyncio
+import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol, Self
 
 import mcp_types as types
@@ -16,6 +19,10 @@ from nacre.core.errors import UpstreamError
 from nacre.core.limits import LARGE_RESULT_BYTES
 from nacre.protocol import strict_json
 from nacre.protocol.encoded_results import LargeAnswer, Spelled
+from nacre.protocol.large_calls import LargeArguments
+
+Fill = Callable[..., bytes]
+"""Returns the message that the server gets, as LargeAnswers.filled does."""
 
 Shorten = Callable[[bytes], Awaitable[bytes]]
 """Returns the message that the client gets: the same object, or a short one."""
@@ -49,6 +56,8 @@ class LargeAnswers:
         self._answers: dict[int, Spelled] = {}
         self._number = 0
         self._marker = secrets.token_hex(16)  # a member name that no server can know
+        self._calls: dict[int, tuple[bytes, bytes]] = {}
+        self._mark = re.compile(rb'\{\s*"%b"\s*:\s*(\d+)\s*\}' % self._marker.encode())
 
     def watching(self, stream: Any) -> Any:
         """Return a stream to the server that notes the requests sent on it."""
@@ -69,6 +78,32 @@ class LargeAnswers:
         loop.call_later(_MAX_SECONDS, self._answers.pop, self._number, None)
         result = {**answer.shown, self._marker: self._number}
         return strict_json.encode({"jsonrpc": "2.0", "id": answer.id, "result": result})
+
+    @contextmanager
+    def sending(self, params: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """Yield parameters that the client can send; `filled` puts large arguments in."""
+        arguments = params.get("arguments")
+        if type(arguments) is not LargeArguments:
+            yield params
+            return
+        if self._reading is None or arguments.summary.encoded is None:
+            yield {**params, "arguments": arguments.values_in_full()}
+            return
+        self._number += 1
+        number = self._number
+        self._calls[number] = arguments.summary.encoded
+        try:
+            yield {**params, "arguments": {self._marker: number}}
+        finally:
+            del self._calls[number]
+
+    def filled(self, message: bytes, *, is_line: bool) -> bytes:
+        """Return the message that the server gets, with its large arguments."""
+        mark = self._mark.search(message) if self._calls else None
+        if mark is None:
+            return message
+        line, body = self._calls[int(mark[1])]
+        return message[: mark.start()] + (line if is_line else body) + message[mark.end() :]
 
     def whole(self, result: dict[str, Any]) -> Mapping[str, Any]:
         """Return the whole result for the one that the client has parsed."""

@@ -17,7 +17,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
-from nacre.adapters.mcp.large_answers import Shorten
+from nacre.adapters.mcp.large_answers import Fill, LargeAnswers, Shorten
 from nacre.core.limits import LARGE_RESULT_BYTES, SCREENING_PROCESSES, UPSTREAM_ANSWER_BYTES
 from nacre.firewall.proxy.stdio.lines import LineSplitter
 
@@ -38,19 +38,18 @@ async def program(
     environment: Mapping[str, str],
     cwd: str,
     ended: Callable[[str | None], None],
-    shorten: Shorten,
+    large: LargeAnswers,
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Start a program and yield the streams of its messages; afterwards end it and its children.
 
-    `ended` is called at the end of its output, with the reason if there is one. `shorten` returns
-    the message that the session gets.
+    `ended` is called at the end of its output, with the reason if there is one.
     """
     process = await _start_program(command, arguments, environment, cwd)
     to_session, from_program = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_program, from_session = anyio.create_memory_object_stream[SessionMessage](0)
-    reading = asyncio.create_task(_read(process, to_session, ended, shorten))
+    reading = asyncio.create_task(_read(process, to_session, ended, large.shortened))
     reading.add_done_callback(lambda _: ended(None))
-    writing = asyncio.create_task(_write(process, from_session, to_session))
+    writing = asyncio.create_task(_write(process, from_session, to_session, large.filled))
     try:
         yield from_program, to_program
     finally:
@@ -165,12 +164,13 @@ async def _write(
     process: asyncio.subprocess.Process,
     from_session: MemoryObjectReceiveStream[SessionMessage],
     to_session: MemoryObjectSendStream[SessionMessage | Exception],
+    fill: Fill,
 ) -> None:
     assert process.stdin is not None
     try:
         async for outgoing in from_session:
             text = outgoing.message.model_dump_json(by_alias=True, exclude_unset=True)
-            process.stdin.write(text.encode() + b"\n")
+            process.stdin.write(fill(text.encode(), is_line=True) + b"\n")
             await process.stdin.drain()
     except (ConnectionError, anyio.ClosedResourceError, anyio.BrokenResourceError):
         to_session.close()

@@ -9,7 +9,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from nacre.adapters.mcp.http_transport import HttpTransport, PlainClient
-from nacre.adapters.mcp.large_answers import LargeAnswers, Reading, Shorten, WrappedStream
+from nacre.adapters.mcp.large_answers import LargeAnswers, Reading, WrappedStream
 from nacre.adapters.mcp.stdio_transport import program
 from nacre.core.errors import ConfigurationError
 from nacre.core.limits import UPSTREAM_ANSWER_BYTES
@@ -39,12 +39,13 @@ class Transports:
         if is_stack:
             self._resolve = lambda host, port: checked_addresses(host, port, allowed=allowed)
 
-    def new_http(self, config: ServerConfig, shorten: Shorten) -> HttpTransport:
+    def new_http(self, config: ServerConfig, large: LargeAnswers) -> HttpTransport:
         """Return the HTTP transport of one session."""
         return HttpTransport(
             self._resolve,
             connect_seconds=config.open_timeout,
-            shorten=None if self.reading is None else shorten,
+            shorten=None if self.reading is None else large.shortened,
+            fill=large.filled,
         )
 
     @asynccontextmanager
@@ -52,12 +53,12 @@ class Transports:
         self, config: ServerConfig, http: HttpTransport, ended: Ended, large: LargeAnswers
     ) -> AsyncIterator[tuple[Any, Any]]:
         """Yield the streams of a new connection; `ended` is called at its end."""
-        async with self._opened(config, http, ended, large.shortened) as (reading, writing):
+        async with self._opened(config, http, ended, large) as (reading, writing):
             yield reading, large.watching(writing)
 
     @asynccontextmanager
     async def _opened(
-        self, config: ServerConfig, http: HttpTransport, ended: Ended, shorten: Shorten
+        self, config: ServerConfig, http: HttpTransport, ended: Ended, large: LargeAnswers
     ) -> AsyncIterator[tuple[Any, Any]]:
         filled = self._references.filled
         if config.kind == "stdio":
@@ -66,7 +67,7 @@ class Transports:
             environment = {name: filled(value) for name, value in config.env.items()}
             arguments = [filled(argument) for argument in config.args]
             async with program(
-                filled(config.command), arguments, environment, filled(config.cwd), ended, shorten
+                filled(config.command), arguments, environment, filled(config.cwd), ended, large
             ) as streams:
                 yield streams
             return

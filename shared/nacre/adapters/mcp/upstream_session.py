@@ -50,7 +50,7 @@ class UpstreamSession:
         self.is_over = False
         self.reason: str | None = None  # why it ended, if it is the server's fault
         self._large = LargeAnswers(config.name, transports.reading, self._version)
-        self.http: HttpTransport = transports.new_http(config, self._large.shortened)
+        self.http: HttpTransport = transports.new_http(config, self._large)
         self._config = config
         self._transports = transports
         self._changed = changed
@@ -107,10 +107,12 @@ class UpstreamSession:
     async def request(self, call: RemoteCall) -> Mapping[str, Any]:
         """Send a call and return its result; a large one is Spelled."""
         meta = {META_LOG_LEVEL: call.log_level} if call.log_level and self.is_modern else None
-        request = _request(call.method, call.params, meta)
-        result: dict[str, Any] = await self.client.session.send_request(
-            request, ANY_OBJECT, progress_callback=call.progressed if call.wants_progress else None
-        )
+        with self._large.sending(call.params) as params:
+            result: dict[str, Any] = await self.client.session.send_request(
+                _request(call.method, params, meta),
+                ANY_OBJECT,
+                progress_callback=call.progressed if call.wants_progress else None,
+            )
         return self._large.whole(result)
 
     def _version(self) -> str:

@@ -1,4 +1,4 @@
-"""A process that reads and screens large results, one after another, as they come by its input.
+"""A process that reads large calls and results, one after another, as they come by its input.
 
     python -m nacre.adapters.screening.process < REQUESTS > ANSWERS
 
@@ -40,7 +40,8 @@ def main() -> None:
     reading, writing = sys.stdin.buffer, sys.stdout.buffer
     while (message := receive(reading)) is not None:
         head, body = message
-        answer = _read(head, body) if "sent" in head else _screened(head, body)
+        work = _read if "sent" in head else _read_call if "deciding" in head else _screened
+        answer = work(head, body)
         send(writing, *(answer or ({"is_other": True}, b"")))
 
 
@@ -88,6 +89,20 @@ def _read(head: dict[str, Any], body: bytes) -> Answer | None:
         "members": [(name, len(member)) for name, member in members.items()],
     }
     return facts, b"".join(members.values())
+
+
+def _read_call(head: dict[str, Any], body: bytes) -> Answer | None:
+    from nacre.firewall.enforce.large_calls import read_call  # noqa: PLC0415 - as above
+    from nacre.protocol import strict_json  # noqa: PLC0415 - as above
+
+    def encoded(arguments: Any) -> tuple[bytes, bytes]:
+        # As the official client writes a line, and the body of an HTTP request.
+        from pydantic_core import to_json  # noqa: PLC0415 - as above
+
+        return to_json(arguments), strict_json.encode(arguments)
+
+    reply = read_call(body, head, encoded)
+    return None if reply is None else ({**reply[0], "is_other": False}, reply[1])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Helper processes that read and screen large results, so that this process stays responsive."""
+"""Helper processes for large calls and results, so that this process stays responsive."""
 
 import contextlib
 import subprocess
@@ -53,6 +53,13 @@ class ScreeningProcesses:
         facts, body = answer
         result = Spelled(apart(body, facts["members"]), facts["uris"])
         return LargeAnswer(facts["id"], facts["shown"], result)
+
+    def call(self, head: dict[str, Any], raw: bytes) -> tuple[dict[str, Any], bytes] | None:
+        """Return the facts about a tool call and its short message; blocks.
+
+        Return None if no helper could read it, or for any other message.
+        """
+        return self._answer(head, raw)
 
     def close(self) -> None:
         """End the helpers."""

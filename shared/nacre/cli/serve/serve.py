@@ -135,6 +135,7 @@ def _app(
         elsewhere=elsewhere,
         base=base,
         changes=changes,
+        reading=laptop.ports.screening,
     )
 
 

@@ -4,16 +4,18 @@ Answers are one JSON object, or a live stream once a call has something to say
 before it ends. Blocking handlers run in threads, so one slow call holds up nobody.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from nacre.being.application import Application
-from nacre.core.limits import HTTP_THREADS
+from nacre.core.limits import HTTP_THREADS, LARGE_RESULT_BYTES, MAX_BODY_BYTES
 from nacre.core.logs import Log
 from nacre.faces.call_threads import CallThreads
 from nacre.faces.http.live_call import LiveCall, notifying_of_changes
 from nacre.faces.http.remembered_clients import LocalPeers
 from nacre.faces.mcp_endpoint import BaseOf, CallLog, endpoint
+from nacre.firewall.enforce.large_calls import CallReading, read_elsewhere
 from nacre.protocol.changes import Changes
 from nacre.protocol.http.allowed_origins import Fences
 from nacre.protocol.http.asgi import (
@@ -49,16 +51,18 @@ def asgi_app(
     elsewhere: AsgiApp | None = None,
     base: BaseOf | None = None,
     changes: Changes | None = None,
+    reading: CallReading | None = None,
 ) -> AsgiApp:
     """Return the server: MCP under `/mcp`, everything else answered by `elsewhere`.
 
     A caller that passes `changes` closes them when the server stops, which ends subscriptions.
+    `reading` reads large calls in another process; the application must be able to pass them on.
     """
     peers = LocalPeers()
     changes = changes or Changes(app.surface)
     served = endpoint(app, admit=admit, fences=fences, peers=peers, changes=changes, base=base)
     calls = CallLog(log or Log())
-    return _Server(served, peers, changes, calls, lifespan, elsewhere or not_found)
+    return _Server(served, peers, changes, calls, lifespan, elsewhere or not_found, reading)
 
 
 class _Server:
@@ -70,6 +74,7 @@ class _Server:
         calls: CallLog,
         lifespan: Lifespan,
         elsewhere: AsgiApp,
+        reading: CallReading | None,
     ) -> None:
         self._endpoint = served
         self._peers = peers
@@ -77,6 +82,7 @@ class _Server:
         self._calls = calls
         self._lifespan = lifespan
         self._elsewhere = elsewhere
+        self._reading = reading
         self._threads = CallThreads(HTTP_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,6 +119,10 @@ class _Server:
             return
         except ConnectionError:
             return
+        if self._reading and LARGE_RESULT_BYTES <= len(request.body) <= MAX_BODY_BYTES:
+            request.body = await asyncio.to_thread(
+                read_elsewhere, bytes(request.body), self._reading, lines=None
+            )
         begun = self._endpoint.begin(request, met)
         if isinstance(begun, HttpReply):
             await write(send, begun)

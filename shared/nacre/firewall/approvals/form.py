@@ -8,6 +8,7 @@ from nacre.firewall.approvals.approver import ApprovalRequest
 from nacre.firewall.approvals.store import Lasting
 from nacre.firewall.content.redaction import redact_for_audit
 from nacre.protocol import strict_json
+from nacre.protocol.large_calls import LargeArguments
 
 ONCE = "allow once"
 MINUTES = f"allow for {APPROVAL_MINUTES} minutes"
@@ -56,6 +57,8 @@ def shown_arguments(arguments: Mapping[str, Any]) -> str:
 
     Each argument is cut by itself, so that a long one cannot hide another.
     """
+    if type(arguments) is LargeArguments and arguments.summary.shown is not None:
+        return arguments.summary.shown
     clean: Mapping[str, Any] = redact_for_audit(arguments)
     parts = [
         f"{printable(_cut(name))}: {printable(_cut(_spelt(value)))}"

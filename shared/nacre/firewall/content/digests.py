@@ -10,6 +10,7 @@ from typing import Any
 
 from nacre.core.limits import AUDITED_NAMES
 from nacre.firewall.rules.arguments.arguments import JsonNumber, number
+from nacre.protocol.large_calls import LargeArguments
 
 
 def json_writer(*, sort_keys: bool, ensure_ascii: bool) -> Callable[[Any], str]:
@@ -62,6 +63,8 @@ def digest(value: Any) -> str:
 
 def arguments_sha256(arguments: Mapping[str, Any]) -> str:
     """Return the digest of a call's arguments."""
+    if type(arguments) is LargeArguments:
+        return arguments.summary.sha256
     if not arguments:
         return _EMPTY
     plain = plain_arguments(arguments)
@@ -124,6 +127,8 @@ def _beginning_of(name: str) -> str:
 
 def shape(arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the names of arguments with the kind and size of each value, never the value."""
+    if type(arguments) is LargeArguments:
+        return arguments.summary.shape
     if len(arguments) <= AUDITED_NAMES:
         return {
             masked_name(name)[:_NAME_LENGTH]: (

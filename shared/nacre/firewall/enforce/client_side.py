@@ -17,6 +17,7 @@ from nacre.firewall.enforce.pin_check import PinCheck
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Verdict
 from nacre.firewall.pins import PinKind
 from nacre.firewall.rules.rule import NO_PATHS, Subject
+from nacre.protocol.large_calls import LargeArguments
 
 # Members of one round or one message; rules do not see them.
 _OPENING = "io.modelcontextprotocol/"
@@ -190,10 +191,10 @@ class ClientSide:
         name, arguments = wire.params.get("name"), wire.params.get("arguments")
         if type(name) is not str or not name:
             raise WireError("tools/call: 'name' must be a string", code=-32602, id=wire.id)
-        if arguments is not None and type(arguments) is not dict:
+        if arguments is not None and type(arguments) not in (dict, LargeArguments):
             raise WireError("tools/call: 'arguments' must be an object", code=-32602, id=wire.id)
         paths = self._conversation.paths.get(name, NO_PATHS)
-        return Subject("tool", name, server, arguments or {}, paths)
+        return Subject("tool", name, server, {} if arguments is None else arguments, paths)
 
     def _continues(self, wire: Wire, subject: Subject) -> bool:
         """Tell whether this is the next round of a call that was approved."""

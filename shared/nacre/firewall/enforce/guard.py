@@ -27,9 +27,10 @@ from nacre.firewall.enforce.conversation import Conversation
 from nacre.firewall.enforce.fast_path import FastPath
 from nacre.firewall.enforce.json_edits import numbers
 from nacre.firewall.enforce.judge import Judge
+from nacre.firewall.enforce.large_calls import Deciding, read_elsewhere
 from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage, Screening, sections_of
 from nacre.firewall.enforce.listed_tools import ListFilter
-from nacre.firewall.enforce.message import LISTS, OPENING, Id, Wire, WireError, message, read
+from nacre.firewall.enforce.message import LISTS, OPENING, Id, Wire, WireError, message, parse, read
 from nacre.firewall.enforce.mirrored_headers import mirror_headers
 from nacre.firewall.enforce.pending_approvals import HeldMessages
 from nacre.firewall.enforce.pin_check import PinCheck
@@ -39,6 +40,7 @@ from nacre.firewall.pins import Pins
 from nacre.firewall.rules.arguments.arguments import JsonNumber
 from nacre.protocol import strict_json
 from nacre.protocol.dispatch.request_state import RequestStates
+from nacre.protocol.large_calls import LargeCall
 from nacre.protocol.strict_json import readable_id
 
 BATCHED = frozenset({"2025-03-26", "2024-11-05"})  # later generations have no batches
@@ -184,7 +186,10 @@ class Guard:
             try:
                 if self._conversation.roots:
                     self._conversation.refresh_bases()
-                value = read(raw, lines=self._lines)
+                if isinstance(raw, LargeCall):
+                    value = raw.value(parse)
+                else:
+                    value = read(raw, lines=self._lines)
                 if type(value) is dict and headers is None:
                     verdict = self._fast_path.call(raw, value)
                     if verdict is not None:
@@ -195,6 +200,31 @@ class Guard:
                 return self._client.take(wire, headers=headers)
             except Exception as error:  # noqa: BLE001 - after any error, nothing is forwarded
                 return self._refused(error, wire, raw)
+
+    def large_call(self, raw: bytes) -> Deciding | None:
+        """Return the task for `read_elsewhere` of a large message of a client.
+
+        None when it is read here. Pass the message that comes back to `from_client`.
+        """
+        if len(raw) < LARGE_RESULT_BYTES or self.screening is None or len(raw) > MAX_WIRE_BYTES:
+            return None
+        with self._lock:
+            conversation = self._conversation
+            if conversation.roots:
+                conversation.refresh_bases()
+            judge = conversation.judge
+            if conversation.schemas:  # headers mirror some arguments, and are compared with them
+                return None
+            try:
+                policy = judge.policy()
+            except NacreError:
+                return None
+            return Deciding(policy, judge.where, judge.server, dict(conversation.paths))
+
+    def read_elsewhere(self, raw: bytes, deciding: Deciding) -> bytes:
+        """Return a large message as `from_client` takes it; blocks."""
+        assert self.screening is not None
+        return read_elsewhere(raw, self.screening, lines=self._lines, deciding=deciding)
 
     def from_server(self, raw: bytes) -> Verdict:
         """Decide about a message of the server."""
@@ -389,7 +419,10 @@ def _guessed_id(raw: bytes) -> Id | None:
 
 def _readable_id(raw: bytes) -> Id | None:
     """Return the id of a refused request, as it was received."""
-    id_ = readable_id(raw)
+    if isinstance(raw, LargeCall) and raw.error is not None:
+        id_ = raw.error.request_id
+    else:
+        id_ = readable_id(raw)
     return JsonNumber(str(id_)) if isinstance(id_, int) else id_
 
 

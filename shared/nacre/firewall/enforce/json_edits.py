@@ -30,6 +30,12 @@ def without_members(raw: bytes, path: tuple[str, ...], names: Collection[str]) -
     return _without(text, spans, gone)
 
 
+def span_of(text: str, path: tuple[str, ...]) -> Span:
+    """Return where the value at the path begins and ends; raise KeyError if there is none."""
+    start = _find(text, path)
+    return start, _scan(text, start)[1]
+
+
 def rewritten(raw: bytes, path: tuple[str, ...], value: Any) -> bytes:
     """Return the message, encoded again, with another value at the path."""
     body = parse(raw)

@@ -17,6 +17,7 @@ from nacre.firewall.approvals.approver import (
 )
 from nacre.firewall.audit.entry import AuditEntry, Direction, Outcome, Record
 from nacre.firewall.content.digests import arguments_sha256, masked_name, shape
+from nacre.firewall.enforce.large_calls import known_decision
 from nacre.firewall.policies.live_policy import PolicySource
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import NOWHERE, Decision, Subject, Surroundings
@@ -117,7 +118,9 @@ class Judge:
             self.tell(str(error))
             return Denied(_UNKNOWN)
         try:
-            decision = policy.decide(call.subject, self.where)
+            decision = known_decision(call.subject, policy, self.where) or policy.decide(
+                call.subject, self.where
+            )
         except Exception as error:  # noqa: BLE001 - no failure may let a call pass
             self.tell(f"a decision failed ({type(error).__name__}), so the call was denied")
             decision = _FAULT

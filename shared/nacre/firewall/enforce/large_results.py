@@ -13,6 +13,7 @@ from nacre.core.lazy_dataclasses import asdict
 from nacre.core.limits import LARGE_RESULT_BYTES, LARGE_RESULT_VALUES
 from nacre.firewall.enforce.content_check import Screen, Screened
 from nacre.firewall.enforce.json_edits import rewritten
+from nacre.firewall.enforce.large_calls import CallReading
 from nacre.firewall.enforce.message import Id, message, read
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.sections import InjectionSection, NamedPattern, SecretsSection
@@ -37,8 +38,8 @@ class LargeFindings(NamedTuple):
     members: Sequence[tuple[str, int]] = ()
 
 
-class Screening(Protocol):
-    """Checks results outside this process; ScreeningProcesses does."""
+class Screening(CallReading, Protocol):
+    """Checks results and reads calls outside this process; ScreeningProcesses does."""
 
     def look(
         self, body: bytes, method: str, sections: dict[str, Any], *, lines: bool | None = None

@@ -2,27 +2,31 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from operator import is_not
 from typing import TYPE_CHECKING, Any
 
 from nacre.core.bounded_cache import BoundedCache
-from nacre.core.coroutines import is_stepping
+from nacre.core.coroutines import is_in_loop, is_stepping
 from nacre.core.errors import BlockedError, NacreError, OffersChangedError, RelayedError
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.own_server_name import OWN
 from nacre.firewall.approvals.approver import Question, Waiting
 from nacre.firewall.content.digests import arguments_sha256
 from nacre.firewall.enforce.judge import Allowed, Call, Denied, Judge, Pending, Ruling
+from nacre.firewall.enforce.large_calls import Deciding, judged_elsewhere
 from nacre.firewall.enforce.refusals import blocked_result
 from nacre.firewall.entry.mounted_servers import NAMED_BY, Kind, Mounts, Place, place_of
 from nacre.firewall.rules.arguments.base_folders import roots_in, with_roots
 from nacre.firewall.rules.rule import NO_PATHS, Subject, Surroundings
 from nacre.protocol.context import Context
+from nacre.protocol.large_calls import LargeArguments, in_full
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import WireResult, WireTool
 from nacre.protocol.versions import MODERN
 
 if TYPE_CHECKING:
+    from nacre.firewall.enforce.large_calls import CallReading
     from nacre.firewall.entry.mounted_content import MountedContent
     from nacre.firewall.entry.mounted_servers import CheckedOffer
     from nacre.firewall.rules.policy import Policy
@@ -71,11 +75,13 @@ class EntryJudge:
         server: str = OWN,
         mounts: Mounts | None = None,
         content: "Callable[[], MountedContent] | None" = None,
+        reading: "CallReading | None" = None,
     ) -> None:
         self._judges = judges
         self._server = server
         self._mounts = mounts
         self._content = content
+        self._reading = reading
         self._of_servers: BoundedCache[tuple[str, str], tuple[_Facts, Judge]] = BoundedCache(
             _MAX_JUDGES
         )
@@ -107,6 +113,8 @@ class EntryJudge:
         denied = await self._denied_result(name, place, arguments, context)
         if denied is not None:
             return denied
+        if place.server == self._server:
+            arguments = in_full(arguments)
         try:
             try:
                 result = await tool.call(arguments, context)
@@ -191,12 +199,41 @@ class EntryJudge:
         is_own = mounts is None or place.server == self._server
         paths = NO_PATHS if mounts is None or is_own else mounts.path_arguments(tool)
         subject = Subject("tool", place.name, place.server, arguments, paths)
+        if type(arguments) is LargeArguments and self._reading is not None:
+            await self._read_elsewhere(
+                arguments, subject, self._reading, context, encodes=not is_own
+            )
         ruling = await self._ruled(subject, context, "tool", tool)
         if isinstance(ruling, Allowed):
             return None
         if ruling.style == "error":
             raise _blocked(ruling)
         return _denied(ruling, context)
+
+    async def _read_elsewhere(
+        self,
+        arguments: LargeArguments,
+        subject: Subject,
+        reading: "CallReading",
+        context: Context,
+        *,
+        encodes: bool,
+    ) -> None:
+        """Let another process decide about a large call, and encode its arguments for a server."""
+        import asyncio  # noqa: PLC0415 - a function on AWS never loads it
+
+        judge = self._judge(context, subject.server)
+        try:
+            policy = judge.policy()
+        except NacreError:
+            return  # the judge denies the call, and says why
+        paths = {subject.name: subject.paths}
+        deciding = Deciding(policy, judge.where, subject.server, paths, subject.name)
+        work = partial(judged_elsewhere, arguments, reading, deciding, encodes=encodes)
+        if is_in_loop():
+            await asyncio.to_thread(work)
+        else:  # a blocking tool already has its own thread
+            work()
 
     async def _permit(self, method: str, params: Mapping[str, Any], context: Context) -> None:
         """Raise BlockedError unless the request may be made."""

@@ -16,6 +16,7 @@ from nacre.protocol.application_rules import Rulebook
 from nacre.protocol.caller import Caller
 from nacre.protocol.context import Channel, Context, InputRequired, TaskWanted, log_level
 from nacre.protocol.dispatch.request_state import RequestStates, Round, next_question, read_round
+from nacre.protocol.large_calls import in_full
 from nacre.protocol.messages import Answer, Request, answer, refusal
 from nacre.protocol.results import Results, cacheable, tool_error
 from nacre.protocol.surface import Surface, WireTool
@@ -143,7 +144,7 @@ class Calls:
     ) -> dict[str, Any]:
         """Return the result that stands for a task, which is durable from then on."""
         assert self._tasks is not None  # else the context takes none
-        name, arguments = request.text("name"), request.mapping("arguments")
+        name, arguments = request.text("name"), in_full(request.mapping("arguments"))
         if tool is None or tool.blocking:
             return self._tasks().create(name, arguments, context, group)
         import asyncio  # noqa: PLC0415 - a handler that does not block has loaded it

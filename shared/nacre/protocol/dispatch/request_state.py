@@ -20,6 +20,7 @@ from nacre.core.limits import MAX_REQUEST_STATE_BYTES, REQUEST_STATE_SECONDS
 from nacre.protocol import strict_json
 from nacre.protocol.caller import Caller
 from nacre.protocol.context import InputRequired
+from nacre.protocol.large_calls import LargeArguments
 from nacre.protocol.messages import Request
 from nacre.protocol.principal import Principal
 
@@ -122,7 +123,7 @@ def _digest(request: Request) -> str:
 
 
 def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
+    if isinstance(value, dict | LargeArguments):
         return {key: _sorted(value[key]) for key in sorted(value)}
     if isinstance(value, list):
         return [_sorted(entry) for entry in value]

@@ -36,6 +36,7 @@ from nacre.protocol.http.http_messages import (
     reply,
 )
 from nacre.protocol.http.legacy_clients import Peers, StatelessPeers
+from nacre.protocol.large_calls import LargeArguments
 from nacre.protocol.messages import (
     Answer,
     Failure,
@@ -173,6 +174,9 @@ class Endpoint:
         self, request: HttpRequest, message: Request, principal: Principal | None
     ) -> HttpReply | HttpCall:
         tool = called_tool(message)
+        arguments = message.params.get("arguments")
+        if type(arguments) is LargeArguments and tool and self._schema_of(tool) is not None:
+            message.params["arguments"] = arguments.values_in_full()  # headers mirror some of them
         try:
             version = _declared_version(message, request.headers)
             if version == MODERN:

@@ -50,7 +50,7 @@ def build_entry(ports: "Ports", policies: "Policies", mounts: "Mounts") -> Entry
 
         return MountedContent(lambda: Pins(ports.data, GLOBAL), screening=ports.screening)
 
-    return EntryJudge(judge, mounts=mounts, content=content)
+    return EntryJudge(judge, mounts=mounts, content=content, reading=ports.screening)
 
 
 class LateApprover:

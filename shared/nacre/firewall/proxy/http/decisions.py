@@ -1,4 +1,4 @@
-"""Decisions that take time: large results, and messages that rely on a list of the server."""
+"""Decisions that take time: large messages, and those that rely on a list of the server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,6 +20,12 @@ async def decide_response(guard: Guard, raw: bytes) -> Verdict:
         guard.screening.look, raw, large.method, large.sections, lines=large.lines
     )
     return guard.from_screening(raw, large, screened)
+
+
+async def read_request(guard: Guard, raw: bytes) -> bytes:
+    """Return a client's message as the guard takes it; another process reads a large call."""
+    deciding = guard.large_call(raw)
+    return raw if deciding is None else await asyncio.to_thread(guard.read_elsewhere, raw, deciding)
 
 
 async def wait_for_list(guard: Guard, raw: bytes) -> AsyncIterator[bytes]:

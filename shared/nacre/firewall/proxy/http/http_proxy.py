@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from nacre.core.errors import NacreError, NotFoundError, TooLargeError
 from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold
-from nacre.firewall.proxy.http.decisions import wait_for_list
+from nacre.firewall.proxy.http.decisions import read_request, wait_for_list
 from nacre.firewall.proxy.http.forwarded_headers import (
     LAST_EVENT,
     PLAIN_TEXT,
@@ -116,7 +116,7 @@ class ReverseProxy:
     async def _post(self, request: HttpRequest, reply: Reply, headers: dict[str, str]) -> None:
         caller = self._caller(request)
         session = self._session(request, caller)
-        body = bytes(request.body)
+        body = await read_request(session.guard, bytes(request.body))
         if session.guard.delays(body):
             session.headers = self._server_headers(request)
             async for listing in wait_for_list(session.guard, body):

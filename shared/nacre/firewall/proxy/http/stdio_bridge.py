@@ -8,13 +8,15 @@ from typing import Any
 from nacre.core.errors import NacreError
 from nacre.core.limits import (
     DRAIN_SECONDS,
+    LARGE_RESULT_BYTES,
     PROXY_REPLIES,
+    SCREENING_PROCESSES,
     UPSTREAM_CONNECT_SECONDS,
 )
 from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.message import Id, Key, cancelled_id, id_of
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold, Verdict
-from nacre.firewall.proxy.http.decisions import decide_response, wait_for_list
+from nacre.firewall.proxy.http.decisions import decide_response, read_request, wait_for_list
 from nacre.firewall.proxy.upstream.legacy_sse import SseSession
 from nacre.firewall.proxy.upstream.message_ids import (
     UNAVAILABLE,
@@ -27,6 +29,7 @@ from nacre.firewall.proxy.upstream.streamable_http import NotStreamableError, St
 from nacre.http_client.errors import HttpError
 from nacre.protocol.versions import META_VERSION, MODERN
 
+_CANCELLED = b"notifications/cancelled"
 _POLL_SECONDS = 1.0
 _GOODBYE_SECONDS = 2.0  # the server is told only out of courtesy
 _LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
@@ -86,17 +89,34 @@ class StdioBridge:
     # From the client.
 
     async def _read(self, lines: AsyncIterable[bytes]) -> None:
+        large: set[asyncio.Task[None]] = set()
         async for line in lines:
-            cancelled = cancelled_id(line) if self._delayed else None
-            delayed = None if cancelled is None else self._delayed.pop(cancelled, None)
-            if delayed is not None:
-                delayed.cancel()
-            elif self._guard.delays(line) and (id_ := id_of(line)) is not None:
-                self._delayed[id_] = self._start(self._decide_later(line, id_))
+            is_large = len(line) >= LARGE_RESULT_BYTES
+            if large and (len(large) >= SCREENING_PROCESSES if is_large else _CANCELLED in line):
+                await asyncio.wait(large)
+            if is_large:
+                task = self._start(self._read_large(line))
+                large.add(task)
+                task.add_done_callback(large.discard)
             else:
-                await self._decide(line)
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=DRAIN_SECONDS)
+                await self._take(line)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while self._tasks:  # the end of one may begin another
+                    await asyncio.wait(self._tasks)
+
+    async def _read_large(self, line: bytes) -> None:
+        await self._take(await read_request(self._guard, line))
+
+    async def _take(self, line: bytes) -> None:
+        cancelled = cancelled_id(line) if self._delayed else None
+        delayed = None if cancelled is None else self._delayed.pop(cancelled, None)
+        if delayed is not None:
+            delayed.cancel()
+        elif self._guard.delays(line) and (id_ := id_of(line)) is not None:
+            self._delayed[id_] = self._start(self._decide_later(line, id_))
+        else:
+            await self._decide(line)
 
     async def _decide_later(self, line: bytes, id_: Key) -> None:
         """Decide about a message once the list that it relies on has arrived, or after a while."""

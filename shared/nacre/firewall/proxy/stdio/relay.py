@@ -5,21 +5,23 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from time import monotonic
 
-from nacre.core.limits import CHANGED_LIST_SECONDS, LARGE_RESULT_BYTES
+from nacre.core.limits import CHANGED_LIST_SECONDS, LARGE_RESULT_BYTES, SCREENING_PROCESSES
 from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage
 from nacre.firewall.enforce.message import cancelled_id, id_of
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold, Verdict
 from nacre.firewall.proxy.stdio.lines import LineSplitter
+from nacre.protocol.large_calls import whole
 
+_CANCELLED = b"notifications/cancelled"
 Look = Callable[[bytes, LargeMessage], LargeFindings | None]
 
 
 class Relay:
     """Reads the bytes of both sides, and passes messages to `to_client` and `to_server`.
 
-    `look` screens a large result in a thread, which then calls `wake`. The caller of `wake` must
-    make the loop call `relay_screened`.
+    `look` screens a large result in a thread, which then calls `wake`; large calls are read in such
+    threads too. The caller of `wake` must make the loop call `relay_screened`.
     """
 
     def __init__(
@@ -38,8 +40,11 @@ class Relay:
             SimpleQueue()
         )
         self._screening_count = 0
+        self._calls_read: SimpleQueue[bytes] = SimpleQueue()
+        self._reading_count = 0
+        self._waiting: list[bytes] = []  # cancellations, which may be about a call that is read
         self._to_client = to_client
-        self._to_server = to_server
+        self._to_server: Callable[[bytes], None] = lambda raw: to_server(whole(raw))
         self._client_lines = LineSplitter()
         self._server_lines = LineSplitter()
         self._delayed: list[tuple[bytes, float]] = []
@@ -52,18 +57,27 @@ class Relay:
     def from_client(self, chunk: bytes) -> None:
         """Read bytes of the client."""
         for line in self._client_lines.feed(chunk):
-            if self._guard.delays(line):
-                if (listing := self._guard.first(line)) is not None:
-                    self._to_server(listing)
-                self._delayed.append((line, monotonic() + CHANGED_LIST_SECONDS))
+            if len(line) >= LARGE_RESULT_BYTES and self._starts_reading(line):
                 continue
-            if self._delayed and self._cancels_delayed(line):
+            if self._reading_count and _CANCELLED in line:
+                self._waiting.append(line)
                 continue
-            verdict = self._guard.from_client(line)
-            if type(verdict) is Forward and verdict.answer is None:  # the common case
-                self._to_server(verdict.raw)
-            else:
-                self._apply(verdict, self._to_server, self._to_client)
+            self._decide(line)
+
+    def _decide(self, line: bytes) -> None:
+        """Decide about a message of the client."""
+        if self._guard.delays(line):
+            if (listing := self._guard.first(line)) is not None:
+                self._to_server(listing)
+            self._delayed.append((line, monotonic() + CHANGED_LIST_SECONDS))
+            return
+        if self._delayed and self._cancels_delayed(line):
+            return
+        verdict = self._guard.from_client(line)
+        if type(verdict) is Forward and verdict.answer is None:  # the common case
+            self._to_server(verdict.raw)
+        else:
+            self._apply(verdict, self._to_server, self._to_client)
 
     def from_server(self, chunk: bytes) -> None:
         """Read bytes of the server."""
@@ -83,8 +97,26 @@ class Relay:
         """True while a client waits for a large result that is being screened."""
         return self._screening_count > 0
 
+    @property
+    def is_reading(self) -> bool:
+        """True while a large call is read."""
+        return self._reading_count > 0
+
+    @property
+    def takes_calls(self) -> bool:
+        """True unless as many large calls are read as there are helpers."""
+        return self._reading_count < SCREENING_PROCESSES
+
     def relay_screened(self) -> None:
-        """Pass on the messages that were screened."""
+        """Pass on the messages that were screened or read."""
+        while not self._calls_read.empty():
+            call = self._calls_read.get()
+            self._reading_count -= 1
+            self._decide(call)
+            if not self._reading_count:
+                waiting, self._waiting = self._waiting, []
+                for line in waiting:
+                    self._decide(line)
         while not self._screened.empty():
             line, large, looked = self._screened.get()
             self._screening_count -= 1
@@ -107,6 +139,24 @@ class Relay:
 
         self._screening_count += 1
         threading.Thread(target=screen, name="screening", daemon=True).start()
+        return True
+
+    def _starts_reading(self, line: bytes) -> bool:
+        """Read a large call in a thread, so that later messages need not wait."""
+        guard, deciding = self._guard, self._guard.large_call(line)
+        if self._look is None or deciding is None:
+            return False
+
+        def read() -> None:
+            call = line
+            try:
+                call = guard.read_elsewhere(line, deciding)
+            finally:
+                self._calls_read.put(call)
+                self._wake()
+
+        self._reading_count += 1
+        threading.Thread(target=read, name="reading", daemon=True).start()
         return True
 
     def client_ended(self) -> None:
@@ -140,7 +190,7 @@ class Relay:
 
     def _cancels_delayed(self, line: bytes) -> bool:
         """Drop a delayed request that its client cancels; the server has never seen it."""
-        if b"notifications/cancelled" not in line:
+        if _CANCELLED not in line:
             return False
         cancelled = cancelled_id(line)
         if cancelled is None:

@@ -27,7 +27,7 @@ from nacre.firewall.proxy.stdio.server_process import ServerProcess
 
 _CHUNK_BYTES = 1 << 16  # larger ones are mapped and unmapped for each read
 _QUIET_SECONDS = 0.1
-_SCREENED = 0  # no signal has this number: a large result has been screened
+_SCREENED = 0  # no signal has this number: a large message has been screened or read
 _IN = select.POLLIN
 _OUT = select.POLLOUT
 _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
@@ -161,6 +161,7 @@ class _Loop:
         client, upstream = self._client, self._upstream
         reads_client = (
             self._reads_client
+            and self._relay.takes_calls
             and upstream.size < PROXY_BACKLOG_BYTES
             and client.size < PROXY_REPLIES_BYTES
         )
@@ -253,7 +254,7 @@ class _Loop:
             self._client_left()
         elif self._reads_client and self._upstream.is_broken:
             self._hang_up()
-        if not self._reads_client and not self._upstream.size:
+        if not self._reads_client and not self._upstream.size and not self._relay.is_reading:
             self._close(self._upstream)
         if not self._reads_server and not self._client.size and not self._relay.is_screening:
             self._close(self._client)

@@ -10,6 +10,7 @@ from nacre.http_client.address import Address
 from nacre.http_client.client import HttpClient
 from nacre.http_client.connection import Response
 from nacre.http_client.errors import HttpError
+from nacre.protocol.large_calls import whole
 
 SESSION = "mcp-session-id"
 
@@ -45,7 +46,7 @@ class RemoteServer:
         `seconds` limits the wait for the response and for each piece of it; 0 sets no limit.
         """
         wait = self._seconds if seconds is None else seconds
-        target = address or self.address
+        target, body = address or self.address, whole(body)
         for _ in range(UPSTREAM_REDIRECTS):
             lines = self._lines(method, target, headers, body)
             response = await self._http.send(method, target, lines, body, seconds=wait)
