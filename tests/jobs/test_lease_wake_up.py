@@ -127,6 +127,27 @@ def test_nothing_is_woken_twice_and_nobody_pays_where_nobody_waits(place: Place)
     assert len(woken) == 1
 
 
+def test_several_waiters_are_woken_one_by_one_in_their_order(place: Place) -> None:
+    woken: list[str] = []
+
+    def wake(waiter: str) -> None:
+        if waiter == "gone":
+            raise UnavailableError("the message has come back already")
+        woken.append(waiter)
+
+    leases = Leases(place.table, now=place.clock, wake=wake)
+    lease = leases.take(KEY)
+    assert all(leases.wait(KEY, waiter) for waiter in ("first", "gone", "second"))
+    for expected in (["first"], ["first", "second"], ["first", "second"]):
+        leases.give_back(lease)
+        assert woken == expected
+        lease = leases.take(KEY)
+
+    assert all(leases.wait(KEY, str(number)) for number in range(12))
+    leases.give_back(lease)
+    assert woken[-1] == "2"  # of many, the newest are kept
+
+
 def test_a_message_whose_holder_has_just_finished_comes_back_at_once(place: Place) -> None:
     leases = place.leases()
     lease = leases.take(KEY)

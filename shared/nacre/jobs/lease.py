@@ -24,6 +24,8 @@ from nacre.ports.items.table import (
 from nacre.ports.processes import Holders
 
 _SCHEMA_VERSION = 1
+_MAX_WAITERS = 10  # a Being has fewer messages in flight
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,8 @@ class Leases:
     lasts. The items have no `expires_at`, because fences must never restart at 0.
 
     With `holders`, a lease names the process that holds it, and is free at once if that process
-    has certainly ended. When a lease is given back, `wake` is called with the waiter that was
-    stored by `wait`.
+    has certainly ended. When a lease is given back, `wake` is called with the first of the
+    waiters that were stored by `wait`.
     """
 
     def __init__(
@@ -109,33 +111,51 @@ class Leases:
             raise LeaseLostError(f"{lease.key.sk} was given back or taken over") from error
 
     def wait(self, key: Key, waiter: str) -> bool:
-        """Wake a waiter when the lease is given back; return False if the lease is free.
+        """Wake a waiter when its turn comes; return False if it should look again now.
 
-        Only the last waiter is woken. A holder that dies wakes nobody.
+        Each holder that gives the lease back wakes the waiter that came first. A holder that dies
+        wakes nobody.
         """
-        try:
-            self._table.update(key, Change(set={"waiter": waiter}), when=Present("until"))
-        except ConditionFailedError:
-            return False
-        return True
+        for _ in range(_ATTEMPTS):
+            item = self._table.get(key) or {}
+            if "until" not in item:
+                return False
+            waiters = [*_waiters(item), waiter][-_MAX_WAITERS:]
+            with suppress(ConditionFailedError):  # another waiter came, or the lease is free
+                self._table.update(
+                    key,
+                    Change(set={"waiter": "\n".join(waiters)}),
+                    when=Every((Present("until"), _is_unchanged(item))),
+                )
+                return True
+        return False
 
     def give_back(self, lease: Lease) -> None:
-        """Free the lease and wake its waiter; do nothing if someone else has taken it."""
+        """Free the lease and wake its next waiter; do nothing if someone else has taken it."""
         with suppress(ConditionFailedError):
             item = self._table.update(
                 lease.key,
                 Change(remove=frozenset({"until", "holder"})),
                 when=Compare("fence", "=", lease.fence),
             )
-            self._tell(lease.key, item.get("waiter"))
+            self._tell(lease.key, item)
 
-    def _tell(self, key: Key, waiter: object) -> None:
-        if self._wake is None or not isinstance(waiter, str):
+    def _tell(self, key: Key, item: Item) -> None:
+        waiters = _waiters(item)
+        if self._wake is None or not waiters:
             return
-        with suppress(NacreError):  # the waiter looks again by itself, but later
-            self._wake(waiter)
-            same = Compare("waiter", "=", waiter)
-            self._table.update(key, Change(remove=frozenset({"waiter"})), when=same)
+        is_woken = False
+        while waiters and not is_woken:
+            with suppress(NacreError):  # a message that has come back already
+                self._wake(waiters.pop(0))
+                is_woken = True
+        change = (
+            Change(set={"waiter": "\n".join(waiters)})
+            if waiters
+            else Change(remove=frozenset({"waiter"}))
+        )
+        with suppress(NacreError):  # the others will look again by themselves, only later
+            self._table.update(key, change, when=_is_unchanged(item))
 
     def _take_change(self, now: int) -> Change:
         fields: Item = {SCHEMA: _SCHEMA_VERSION, "until": self._end(now)}
@@ -167,3 +187,15 @@ def _left(item: Item, now: int) -> float:
     until = item.get("until", now)
     assert isinstance(until, int)
     return max(0, until - now) / 1000
+
+
+def _waiters(item: Item) -> list[str]:
+    """Return the waiters of a lease, the first to wake first."""
+    waiters = item.get("waiter")
+    return waiters.split("\n") if isinstance(waiters, str) else []
+
+
+def _is_unchanged(item: Item) -> Absent | Compare:
+    """Return the condition that no waiter has come or gone."""
+    waiters = item.get("waiter")
+    return Compare("waiter", "=", waiters) if isinstance(waiters, str) else Absent("waiter")
