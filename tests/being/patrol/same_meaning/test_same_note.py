@@ -60,7 +60,7 @@ def test_no_pair_of_the_blind_sets_is_merged_wrongly() -> None:
     judgement = judged(BLIND, same_text)
 
     assert judgement.wrong == []
-    assert len(judgement.united) >= 38
+    assert len(judgement.united) >= 40
     assert len(BLIND) == 680
 
 
@@ -68,7 +68,7 @@ def test_forms_of_eight_languages_are_united_and_no_pair_of_roles_times_and_numb
     judgement = judged(MORE, same_text)
 
     assert judgement.wrong == []
-    assert judgement.share() >= (44, 98)
+    assert judgement.share() >= (45, 98)
     assert sum(not pair.same for pair in MORE) >= 350
 
 
@@ -84,6 +84,7 @@ def test_forms_of_eight_languages_are_united_and_no_pair_of_roles_times_and_numb
         ("奶奶今年八十二岁。", "奶奶今年82岁"),
         ("明天小王去北京。", "小王明天去北京。"),
         ("PIN della SIM: 5820", "Il PIN della SIM è 5820"),
+        ("Password of the router: larch", "The password of the router is larch"),
     ],
 )
 def test_another_form_of_the_same_words_is_the_same(one: str, other: str) -> None:
@@ -95,6 +96,10 @@ def test_another_form_of_the_same_words_is_the_same(one: str, other: str) -> Non
     ("one", "other"),
     [
         ("The password is two cats", "The password is 2 cats"),
+        ("A password is short", "The password is short"),
+        ("I have the 5 May tickets", "I have 5 May tickets"),
+        ("Well, pump and pipe are broken", "Pump and pipe are broken"),
+        ("Please remember that dog", "Dog"),
         ("Ann lives at 3 May Street", "Ann lives at the 3rd of May Street"),
         ("The parcel was 5 pounds", "The parcel was £5"),
         ("Sei libri sono qui", "6 libri sono qui"),

@@ -43,7 +43,7 @@ _ENGLISH = re.compile(rf"({_TIME}),? (.+)")
 _VERBS = word_set(
     """
 lives lived works worked visits visited repairs repaired broke feeds fed cleans cleaned
-paints painted plays played uses sold died arrived arrives swims swam runs ran cooks
+paints painted plays played uses died arrived arrives swims swam runs ran cooks
 cooked teaches taught drinks eats closes opens
 """
 )

@@ -50,7 +50,7 @@ o os as do da dos das é são uma com para e meu minha nosso no na ao à às tem
     ),
 }
 
-# From two on: one is often an article. Words with another meaning ("neuf", "sei", "acht") are left
+# From two on: one is often an article. Words with another meaning ("neuf", "sei") are left
 # out, and so are tens that another word may continue ("soixante").
 _UNTIL_TWENTY: Mapping[str, str] = {
     "en": """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
@@ -137,7 +137,10 @@ _OF: Mapping[str, tuple[_Form, ...]] = {
         *((rf"(?<=\d ){short}\b\.?(?= \d{{4}}\b)", month) for short, month in _MONTHS),
         (rf"\b({_MONTH}) ([12]?\d|3[01])(?:st|nd|rd|th)?, (\d{{4}})\b", r"\2 \1 \3"),
         (rf"\b({_MONTH}) ([12]?\d|3[01])(?:st|nd|rd|th)?(?=\.?$|, )", r"\2 \1"),
-        (rf"\b(?:the )?([12]?\d|3[01])(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b(?! [A-Z])", r"\1 \2"),
+        (
+            rf"\b(?:the )?([12]?\d|3[01])(?:st|nd|rd|th)(?: of)? ({_MONTH})(?=\.?$|,| \d{{4}})",
+            r"\1 \2",
+        ),
         (r"(?:(?<=[a-z,] )|^)Dr\.? " + _CAPITAL, "Doctor "),
         (r"\bProf\. " + _CAPITAL, "Professor "),
         (r"\b(Mrs?|Ms)\. " + _CAPITAL, r"\1 "),
@@ -149,9 +152,8 @@ _OF: Mapping[str, tuple[_Form, ...]] = {
         (r"£(\d{1,3}),(\d{3})(?![\d.,]*\d)", r"£\1\2"),
         (r"\bhalf past (\d{1,2})\b", r"\1:30"),
         (r"\bquarter past (\d{1,2})\b", r"\1:15"),
-        (r"\b(\d{1,2})(?::00)? ?(a|p)\.?m\b\.?", r"\1:00 \2m"),
+        (r"(?<![:.\d])(\d{1,2})(?::00)? ?(a|p)\.?m\b\.?", r"\1:00 \2m"),
         (r"\b(\d{1,2}:\d\d) ?(a|p)\.?m\b\.?", r"\1 \2m"),
-        (r"\b([Tt])hat I'm able to\b", r"\1hat I can"),
         (r"\b(e)-mail\b", r"\1mail"),
     ),
     "de": _forms(
@@ -159,8 +161,7 @@ _OF: Mapping[str, tuple[_Form, ...]] = {
         (r"\bProf\. " + _CAPITAL, "Professor "),
         (r"(?<=[Ss])tr\. (?=\d)", "traße "),
         (r"(?<=[Ss])trasse\b", "traße"),
-        (r"\bum halb (\d{1,2})\b(?! Uhr)", "um halb \\1 Uhr"),
-        (r"\b(\d{1,2}) Uhr(?! \d)", r"\1:00 Uhr"),
+        (r"(?<![:.\d])(\d{1,2}) Uhr(?! \d)", r"\1:00 Uhr"),
         (r"\b(\d{1,2}) Uhr (\d\d)\b", r"\1:\2 Uhr"),
         (r"(?<![\d.,])(\d{1,3})\.(\d{3})(?= €)", r"\1\2"),
         (r"\bMi\.(?= um \d)", "Mittwoch"),
@@ -199,8 +200,12 @@ _OF: Mapping[str, tuple[_Form, ...]] = {
 }
 
 _OPENINGS = _forms(
-    (r"^(?:Please )?(?:[Rr]emember|[Nn]ote) that (?=\w)", ""),
-    (r"^(?:Um|Uh|Well|So|Um, so), (?=\w)", ""),
+    (
+        r"^(?:Please )?(?:[Rr]emember|[Nn]ote) that "
+        r"(?=(?:the|my|our|his|her|we|you|they|it|there)\b)",
+        "",
+    ),
+    (r"^(?:Um|Uh), (?=\w)", ""),
     (r"^Um, so (?=\w)", ""),
     (r"^Also, (?=ich |wir |der |die |das )", ""),
     (r"^Bon ben, (?=\w)", ""),
@@ -217,7 +222,15 @@ _LABELS = word_set(
 password passwort wlan-passwort wlan code pin codice código contraseña senha blutgruppe
 """
 )
-_IS = re.compile(r" ?: | (?:is|ist|est|es|è|é) ")
+_IS = re.compile(r" ?(:) | (is|ist|est|es|è|é) ")
+_ARTICLES: Mapping[str, frozenset[str]] = {
+    "is": frozenset({"the"}),
+    "ist": frozenset({"der", "die", "das"}),
+    "est": frozenset({"le", "la"}),
+    "es": frozenset({"el", "la"}),
+    "è": frozenset({"il", "la"}),
+    "é": frozenset({"o", "a"}),
+}
 _CHINESE_LABEL = re.compile(r"^(\w*(?:密码|电话|地址|生日|血型))(?:是|\uff1a|:) ?(?=\w+。?$)")
 _JAPANESE_LABEL = re.compile(
     r"^(\w*(?:番号|パスワード|住所|誕生日|血液型))(?:は|\uff1a|:) ?(?=\w+。?$)"
@@ -253,15 +266,16 @@ def normal_form(text: str) -> str:
 
 def _labelled(text: str) -> str:
     """Return "PIN of the phone: 1" for "The PIN of the phone is 1"."""
-    parts = _IS.split(text)
-    if len(parts) != 2 or parts[1].count(" ") > 1:
+    found = list(_IS.finditer(text))
+    if len(found) != 1 or text[found[0].end() :].count(" ") > 1:
         return text
-    name = parts[0].split(" ")
-    if len(name) > 1 and name[0] in ("The", "Der", "Die", "Das", "Le", "La", "El", "Il", "O", "A"):
+    name = text[: found[0].start()].split(" ")
+    if len(name) > 1 and name[0].lower() in _ARTICLES.get(found[0][2], ()):
         name = name[1:]
     if len(name) > 8 or not any(word.lower() in _LABELS for word in name[:2]):
         return text
-    return f"{' '.join(name)}: {parts[1]}"
+    label = " ".join(name)
+    return f"{label[0].upper()}{label[1:]}: {text[found[0].end() :]}"
 
 
 def _eastern(text: str) -> str:
