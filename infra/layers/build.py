@@ -24,7 +24,7 @@ PYTHON = "3.13"
 PLATFORMS = {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}
 LAYERS = ("hot", "libs", "web", "batch")
 BESIDE = {"web": "libs"}  # whose functions have both: what libs has is left out of web
-PACKAGES = {"hot": ("nacre",), "libs": ("nacre_tables",)}  # our own, from shared/
+PACKAGES = {"hot": ("nacre",), "libs": ("nacre_tables", "nacre_encoder")}  # our own, from shared/
 
 NOT_SHIPPED = ("__pycache__", "*.pyc", "cli")  # no function runs the commands
 

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nacre.adapters.embeddings.builtin_models import ENCODER, ENGLISH, MULTILINGUAL
+from nacre.adapters.embeddings.combined_embedder import CombinedEmbedder
 from nacre.adapters.embeddings.onnx_embedder import OnnxEmbedder
 from nacre.adapters.embeddings.onnx_folder import OnnxFolder
+from nacre.adapters.embeddings.sentence_encoder import SentenceEncoder
 from nacre.adapters.embeddings.static_embedder import StaticEmbedder, StaticTable
-from nacre.adapters.embeddings.static_tables import ENGLISH, MULTILINGUAL
 from nacre.adapters.openai.embedder import OpenAIEmbedder
 from nacre.core.limits import MAX_EMBEDDED_BYTES
 from nacre.ports.embedder import Embedder
@@ -23,12 +25,16 @@ SOFA = "a cat on the sofa"
 TAX = "quarterly tax report"
 
 
-@pytest.fixture(scope="module", params=["english", "multilingual", "onnx", "sentence", "openai"])
+@pytest.fixture(
+    scope="module", params=["combined", "english", "multilingual", "onnx", "sentence", "openai"]
+)
 def embedder(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Embedder]:
     folder = tmp_path_factory.mktemp("encoder")
     match request.param:
+        case "combined":
+            yield CombinedEmbedder(ENCODER, SentenceEncoder(), StaticTable(ENCODER.table))
         case "english":
             yield StaticEmbedder(StaticTable(ENGLISH))
         case "multilingual":

@@ -39,7 +39,7 @@ def test_the_package_holds_the_tables_and_what_belongs_to_them() -> None:
 def test_the_notice_names_the_source_and_a_licence_that_is_there(source: Source) -> None:
     notice = (TABLES / "NOTICE").read_text()
 
-    for name in (source.table, source.package, source.version, source.rows.sha256):
+    for name in (source.table, source.wheel.package, source.wheel.version, source.rows.sha256):
         assert name in notice
     licences = set(re.findall(r"licenses/[\w.-]+", notice))
     assert licences == {"licenses/MIT-potion.txt", "licenses/Apache-2.0.txt"}
@@ -47,7 +47,10 @@ def test_the_notice_names_the_source_and_a_licence_that_is_there(source: Source)
 
 
 def test_the_packages_of_the_project_include_the_tables() -> None:
-    assert '"shared/nacre", "shared/nacre_tables"' in (ROOT / "pyproject.toml").read_text()
+    assert (
+        '"shared/nacre", "shared/nacre_tables", "shared/nacre_encoder"'
+        in (ROOT / "pyproject.toml").read_text()
+    )
 
 
 @pytest.mark.parametrize(

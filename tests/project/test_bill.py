@@ -18,7 +18,10 @@ from tests.end_to_end.attacks.rows import attack
 
 Bill = dict[str, Any]
 
-INSIDE = {"htmx.org", "potion-base-8M", "potion-multilingual-128M"}
+INSIDE = {
+    *("htmx.org", "potion-base-8M", "potion-multilingual-128M"),
+    "universal-sentence-encoder-multilingual",
+}
 IDS = "http://cyclonedx.org/schema"
 
 

@@ -157,7 +157,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(
             ROOT / folder,
             tree / folder,
-            ignore=shutil.ignore_patterns("__pycache__", "nacre_tables"),
+            ignore=shutil.ignore_patterns("__pycache__", "nacre_tables", "nacre_encoder"),
         )
     (tree / "infra").mkdir()
     for file in ("pyproject.toml", "infra/contracts.py"):

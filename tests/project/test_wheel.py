@@ -80,7 +80,7 @@ def test_the_wheel_holds_the_package_its_tables_and_nothing_else(wheel: Path) ->
         names = archive.namelist()
 
     assert {name.split("/")[0] for name in names} == {
-        *("nacre", "nacre_tables", f"nacre-{__version__}.dist-info")
+        *("nacre", "nacre_tables", "nacre_encoder", f"nacre-{__version__}.dist-info")
     }
     assert {"nacre/py.typed", "nacre/being/tools/lists.json"} <= set(names)
     assert {f"nacre/firewall/policies/packs/{name}.json" for name in PACKS} <= set(names)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nacre.adapters.embeddings.builtin_models import ENGLISH, MULTILINGUAL
 from nacre.adapters.embeddings.static_embedder import StaticTable, StaticTokenSimilarity
-from nacre.adapters.embeddings.static_tables import ENGLISH, MULTILINGUAL
 
 ENGLISH_TOKENS = StaticTokenSimilarity(StaticTable(ENGLISH))
 MULTILINGUAL_TOKENS = StaticTokenSimilarity(StaticTable(MULTILINGUAL))

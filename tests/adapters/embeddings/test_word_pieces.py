@@ -105,7 +105,7 @@ def test_every_letter_is_looked_at_a_bounded_number_of_times(letter: str) -> Non
     words = WordPieces({piece: place for place, piece in enumerate(VOCABULARY)}, unknown=0)
     pieces = UnigramPieces(PIECES)
     words._first, words._next = Counting(words._first), Counting(words._next)
-    pieces._ids = Counting(pieces._ids)
+    pieces._pieces._rows = Counting(pieces._pieces._rows)
     for cutter in (words, pieces):
         Counting.looked = 0
         cutter.ids(letter * 20_000)

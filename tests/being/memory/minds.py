@@ -12,7 +12,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from nacre.access.beings import Beings
-from nacre.adapters.embeddings.static_tables import ENGLISH
+from nacre.adapters.embeddings.builtin_models import ENGLISH
 from nacre.adapters.files.vault import FileVault
 from nacre.being.language_model.api_keys import LlmKeys
 from nacre.being.memory.index.sync import IndexSync

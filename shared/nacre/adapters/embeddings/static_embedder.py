@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import nacre_tables
-from nacre.adapters.embeddings.static_tables import Pieces, TableKind
+from nacre.adapters.embeddings.builtin_models import Pieces, TableKind
 from nacre.adapters.embeddings.vector_rules import Floats, embeddable, packed
 from nacre.core.bounded_cache import BoundedCache
 from nacre.ports.embedder import Vector

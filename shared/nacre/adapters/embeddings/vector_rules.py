@@ -26,11 +26,20 @@ def packed(rows: Floats, *, dimension: int, model: str) -> list[Vector]:
     if rows.ndim != 2 or rows.shape[1] != dimension:
         actual = rows.shape[-1] if rows.ndim else 0
         raise WrongDimensionError(model, expected=dimension, actual=actual)
-    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
-    if not np.isfinite(lengths).all():
+    if not np.isfinite(_lengths(rows)).all():
         raise UnavailableError(f"{model} answered with numbers that are not finite")
-    units = (rows / np.where(lengths > 0, lengths, 1)).astype("<f4")
-    return [unit.tobytes() for unit in units]
+    return [unit.tobytes() for unit in units(rows).astype("<f4", copy=False)]
+
+
+def units(rows: Floats) -> Floats:
+    """Return rows with unit length; a row of zeros stays zero."""
+    lengths = _lengths(rows)
+    result: Floats = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return result
+
+
+def _lengths(rows: Floats) -> Any:
+    return np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
 
 
 class WrongDimensionError(UnavailableError):

@@ -10,7 +10,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.adapters.embeddings.static_tables import ENGLISH, MULTILINGUAL, TableKind
+from nacre.adapters.embeddings.builtin_models import (
+    ENCODER,
+    ENGLISH,
+    MULTILINGUAL,
+    Combination,
+    TableKind,
+)
 from nacre.being.memory.search.embedding_cards import LEXICAL, card_of
 from nacre.core.errors import ConfigurationError
 from nacre.core.lazy_dataclasses import dataclass
@@ -57,7 +63,7 @@ def embedders(settings: Settings, *, key: Callable[[], str] = str) -> Embedders:
 
 def builtin_embedder(emb_id: str) -> Embedder | None:
     """Return the built-in embedder with this id, so that an old index can still be searched."""
-    for kind in (ENGLISH, MULTILINGUAL):
+    for kind in (ENCODER, ENGLISH, MULTILINGUAL):
         if kind.emb_id == emb_id:
             return _builtin(kind).primary
     return None
@@ -88,17 +94,22 @@ class _LazyTokenSimilarity:
         return self._make().score(query, texts)
 
 
-def _builtin(kind: TableKind) -> Embedders:
+def _builtin(kind: Combination | TableKind) -> Embedders:
     @cache
     def table() -> "StaticTable":
         from nacre.adapters.embeddings.static_embedder import StaticTable
 
-        return StaticTable(kind)
+        return StaticTable(kind if isinstance(kind, TableKind) else kind.table)
 
     def embedder() -> Embedder:
-        from nacre.adapters.embeddings.static_embedder import StaticEmbedder
+        if isinstance(kind, TableKind):
+            from nacre.adapters.embeddings.static_embedder import StaticEmbedder
 
-        return StaticEmbedder(table())
+            return StaticEmbedder(table())
+        from nacre.adapters.embeddings.combined_embedder import CombinedEmbedder
+        from nacre.adapters.embeddings.sentence_encoder import SentenceEncoder
+
+        return CombinedEmbedder(kind, SentenceEncoder(), table())
 
     def tokens() -> TokenSimilarity:
         from nacre.adapters.embeddings.static_embedder import StaticTokenSimilarity

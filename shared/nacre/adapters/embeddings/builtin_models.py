@@ -1,0 +1,67 @@
+"""The embedding models that ship with Nacre: their names, sizes, tokenizers and shares.
+
+No file is read here.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from nacre.adapters.embeddings.unigram_pieces import UnigramPieces
+from nacre.adapters.embeddings.word_pieces import WordPieces
+
+
+class Pieces(Protocol):
+    """A tokenizer: cuts texts into numbered pieces."""
+
+    def ids(self, text: str) -> list[int]:
+        """Return the numbers of a text's pieces, in order; negative for unknown ones."""
+        ...
+
+
+class TableKind(NamedTuple):
+    """One table: its folder, the id of its vectors, and its tokenizer."""
+
+    folder: str
+    emb_id: str
+    dimension: int
+    pieces: Callable[[Sequence[str]], Pieces]
+
+
+def _word_pieces(pieces: Sequence[str]) -> WordPieces:
+    return WordPieces({piece: row for row, piece in enumerate(pieces)}, unknown=-1)
+
+
+ENGLISH = TableKind("potion_base_8m", "builtin:potion-base-8m:256:1", 256, _word_pieces)
+MULTILINGUAL = TableKind(
+    "potion_multilingual_128m", "builtin:potion-multilingual-128m:128:1", 128, UnigramPieces
+)
+
+
+class Combination(NamedTuple):
+    """A sentence encoder and a table in one vector, whose cosine is the sum of their cosines.
+
+    `encoder_share` is the encoder's weight in this sum, the table's is the rest. Texts that are
+    not English have only the encoder's part.
+    """
+
+    encoder: str
+    encoder_dimension: int
+    table: TableKind
+    encoder_share: float
+
+    @property
+    def dimension(self) -> int:
+        """Return the dimension of both parts together."""
+        return self.encoder_dimension + self.table.dimension
+
+    @property
+    def emb_id(self) -> str:
+        """Return the id of the vectors, of which the shares are a part."""
+        table = self.table.emb_id.split(":")[1]
+        share = round(100 * self.encoder_share)
+        return f"builtin:{self.encoder}+{table}:{self.dimension}:1.{share}"
+
+
+# With .7, English questions that share no word with their answer find it most often; more for the
+# table finds more by words, which the words' own channel does as well, and less across languages.
+ENCODER = Combination("use-multilingual-3", 512, ENGLISH, encoder_share=0.7)

@@ -1,0 +1,67 @@
+"""Vectors of texts from a sentence encoder and a table of words, one after the other.
+
+The encoder knows what a sentence means in many languages; the table of English words keeps apart
+what only a word tells apart, such as names.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nacre.adapters.embeddings.builtin_models import Combination
+from nacre.adapters.embeddings.sentence_encoder import SentenceEncoder
+from nacre.adapters.embeddings.static_embedder import StaticTable
+from nacre.adapters.embeddings.vector_rules import Floats, embeddable, packed, units
+from nacre.adapters.embeddings.word_pieces import bert_words
+from nacre.ports.embedder import Vector
+
+# The part of English words among the pieces of a text: other languages fall into more pieces.
+_FOREIGN = 0.65
+_ENGLISH = 0.8
+
+
+class CombinedEmbedder:
+    """An Embedder over an encoder and a table; threads may share it."""
+
+    def __init__(self, kind: Combination, encoder: SentenceEncoder, table: StaticTable) -> None:
+        self._kind = kind
+        self._encoder = encoder
+        self._table = table
+        self.emb_id = kind.emb_id
+        self.dimension = kind.dimension
+
+    def documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return a vector for each text, in order."""
+        if not texts:
+            return []
+        ids = [self._table.piece_ids(text) for text in texts]
+        english = np.array(
+            [englishness(text, len(row)) for text, row in zip(texts, ids, strict=True)]
+        )
+        share = self._kind.encoder_share
+        parts = (
+            np.sqrt(share) * units(self._encoder.rows(texts)),
+            np.sqrt((1 - share) * english)[:, None]
+            * units(np.stack([self._table.mean(row) for row in ids])),
+        )
+        rows: Floats = np.concatenate(parts, axis=1, dtype=np.float32)
+        return packed(rows, dimension=self.dimension, model=self.emb_id)
+
+    def query(self, text: str) -> Vector:
+        """Return the vector of a query, computed as for any text."""
+        return self.documents([text])[0]
+
+
+def englishness(text: str, pieces: int) -> float:
+    """Return from 0 to 1 how much a text is English, by the number of its pieces in the table.
+
+    English words are mostly one piece each; words of other languages are cut into several, or
+    have letters that the table hardly knows.
+    """
+    words = bert_words(embeddable(text))
+    letters = sum(word.isalnum() for word in words)
+    english = sum(word.isalnum() and word.isascii() for word in words)
+    further = max(0, pieces - len(words))  # pieces that continue a word
+    if not letters:
+        return 0.0
+    return min(1.0, max(0.0, (english / (letters + further) - _FOREIGN) / (_ENGLISH - _FOREIGN)))
