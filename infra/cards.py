@@ -1,6 +1,6 @@
 """Measure what a model's cosines mean, on notes and questions of our own.
 
-    python -m infra.cards [--language en|ja] [builtin | builtin-multilingual | onnx:PATH | openai]
+    python -m infra.cards [--language en|ja] [builtin | builtin-static | onnx:PATH | … ]
 
 Printed are the mean and deviation of pairs of notes that have nothing to do with each
 other, the floor from which a note counts as an answer, and how often that is right.
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np  # noqa: TID253  a program of its own, which no feature imports
 
+from nacre.adapters.embeddings.builtin_models import BUILTIN
 from nacre.ports.embedder import Cosines, Embedder
 from nacre.wiring.features.embeddings import embedders
 from nacre.wiring.settings import Settings
@@ -38,7 +39,7 @@ class Measured:
 def main() -> None:
     """Measure the models that the command line names, the built-in ones without any."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("models", nargs="*", default=["builtin", "builtin-multilingual"])
+    parser.add_argument("models", nargs="*", default=list(BUILTIN))
     parser.add_argument("--language", choices=["en", "ja"], action="append")
     arguments = parser.parse_args()
     for model in arguments.models:

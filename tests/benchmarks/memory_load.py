@@ -22,6 +22,7 @@ from nacre.protocol.principal import FULL, Principal
 from nacre.wiring.compose import Home
 from nacre.wiring.features.memory import calm_numpy
 from nacre.wiring.laptop import open_laptop
+from nacre.wiring.settings import Settings
 
 T = TypeVar("T")
 
@@ -45,9 +46,9 @@ def question(rng: Random) -> str:
     return f"What did {rng.choice(WHO)} say about {rng.choice(WHAT)} {rng.choice(WHERE)}?"
 
 
-def filled(folder: Path, count: int) -> str:
+def filled(folder: Path, count: int, embeddings: str = "builtin") -> str:
     """Give a new Being so many nodes, and return its id."""
-    laptop = open_laptop(folder)
+    laptop = open_laptop(folder, Settings(str(folder), embeddings=embeddings))
     rng = Random(count)
     being_id = laptop.beings.create(f"Being {count}", owner="me").being_id
     nodes = mind(laptop).memory.nodes

@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from nacre.adapters.embeddings.builtin_models import BUILTIN
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
 from nacre.wiring.compose import Home
@@ -209,7 +210,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.locomo is None and given.jsquad is None:
         sys.exit("give a file to measure with: --locomo FILE or --jsquad FILE")
-    chosen = given.embeddings or ["none", "builtin", "builtin-multilingual"]
+    chosen = given.embeddings or ["none", *BUILTIN]
     if given.locomo is not None:
         report("LoCoMo", {name: measure(locomo(given.locomo), name) for name in chosen})
     if given.jsquad is not None:

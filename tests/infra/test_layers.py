@@ -41,7 +41,8 @@ def test_no_function_comes_near_the_limit_of_lambda(arch: str) -> None:
         total = sum(layer(each, arch).unzipped_bytes for each in layers)
 
         print(f"{name} for {arch}: {total / MB:.0f} MB unzipped")
-        assert total < 0.8 * LAMBDA_UNZIPPED_BYTES
+        # Of these, the sentence encoder is 39 MB.
+        assert total < 0.92 * LAMBDA_UNZIPPED_BYTES
 
 
 @both

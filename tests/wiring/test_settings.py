@@ -132,8 +132,8 @@ def test_every_variable_arrives_in_its_field() -> None:
         ("NACRE_TRUSTED_PROXIES", "0.0.0.0/0", "'0.0.0.0/0' is not of the form 127.0.0.1 or"),
         ("NACRE_RESOLVE_TOKENS", "yes", "'yes' is neither on nor off"),
         ("NACRE_ALLOWED_ORIGINS", "null", "'null' is not of the form https://HOST"),
-        ("NACRE_EMBEDDINGS", "onnx:", "'onnx:' is not one of builtin, builtin-multilingual, onnx:"),
-        ("NACRE_EMBEDDINGS", "Builtin", "'Builtin' is not one of builtin, builtin-multilingual"),
+        ("NACRE_EMBEDDINGS", "onnx:", "'onnx:' is not one of builtin, builtin-static, "),
+        ("NACRE_EMBEDDINGS", "Builtin", "'Builtin' is not one of builtin, builtin-static"),
         ("NACRE_LLM_DAILY_TOKENS", "many", "'many' is not a whole number; 0 sets no bound"),
         ("NACRE_LLM_DAILY_TOKENS", "-1", "'-1' is not a whole number; 0 sets no bound"),
         (

@@ -82,9 +82,10 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "embeddings": Variable(
         "NACRE_EMBEDDINGS",
-        "Model that finds memories by meaning: builtin, builtin-multilingual (for notes in "
-        "Japanese and other languages), onnx:PATH (a folder with a sentence encoder), openai (an "
-        "OpenAI-compatible endpoint) or none (search by words only).",
+        "Model that finds memories by meaning: builtin (a sentence encoder for sixteen languages), "
+        "builtin-static (a table of English words), builtin-multilingual (a table of words in 101 "
+        "languages), onnx:PATH (a folder with a sentence encoder), openai (an OpenAI-compatible "
+        "endpoint) or none (search by words only).",
         "builtin",
     ),
     "embedding_model": Variable(
@@ -426,14 +427,14 @@ def _switch(variable: str, value: str) -> bool:
 
 
 def _embeddings(value: str) -> str:
-    if value in ("builtin", "builtin-multilingual", "openai", "none"):
+    if value in ("builtin", "builtin-static", "builtin-multilingual", "openai", "none"):
         return value
     if value.startswith("onnx:") and len(value) > len("onnx:"):
         return value
     if value:
         raise ConfigurationError(
-            f"NACRE_EMBEDDINGS: {value[:80]!r} is not one of builtin, builtin-multilingual, "
-            "onnx:PATH, openai, none"
+            f"NACRE_EMBEDDINGS: {value[:80]!r} is not one of builtin, builtin-static, "
+            "builtin-multilingual, onnx:PATH, openai, none"
         )
     return "builtin"
 

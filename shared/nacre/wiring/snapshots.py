@@ -18,7 +18,7 @@ MCP = (
     "nacre.adapters.aws.dynamodb.table",
     "nacre.adapters.vectors.item_vectors",
     "nacre.adapters.aws.sqs_queue",
-    "nacre.adapters.embeddings.static_embedder",
+    "nacre.adapters.embeddings.combined_embedder",
     "nacre.being.memory.repositories",
     "nacre.being.memory.services",
     "nacre.being.tasks.store",

@@ -107,7 +107,7 @@ class Bench:
         self.indexing = self.process(self.words)
         self.upkeep = IndexMaintenance(self.indexing)
 
-    def process(self, embedder: Embedder | None, *others: Embedder) -> IndexSync:
+    def process(self, embedder: Embedder | None, *others: Embedder, **settings: Any) -> IndexSync:
         """Return what another process has, with these settings."""
         known = {each.emb_id: each for each in others}
         return IndexSync(
@@ -118,6 +118,7 @@ class Bench:
             rng=self.rng,
             load_embedder=known.get,
             failed=self.failed.append,
+            **settings,
         )
 
     def index(self, emb_id: str) -> Failing:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nacre.adapters.embeddings.builtin_models import ENCODER
 from nacre.being.memory.model.types import SceneDraft
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
@@ -60,7 +61,7 @@ def test_vectors_come_along_when_they_are_asked_for(
     ).json()
 
     assert without["emb_ids"] == []
-    assert with_vectors["emb_ids"] == ["builtin:potion-base-8m:256:1"]
+    assert with_vectors["emb_ids"] == [ENCODER.emb_id]
     assert with_vectors["state"] == without["state"]
     assert with_vectors["counts"] == {"being": 1, "scene": 1}
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nacre.adapters.embeddings.builtin_models import ENCODER
 from nacre.being.memory.index.vector_items import pages
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Scene, SceneDraft
@@ -18,7 +19,7 @@ from nacre.ports.items.table import Change
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World, laptop_world, stack_world
 
-EMBEDDING = "builtin:potion-base-8m:256:1"
+EMBEDDING = ENCODER.emb_id
 
 
 def being(nacre: Nacre, world: World, name: str) -> str:
@@ -75,7 +76,7 @@ def test_what_was_imported_is_found_by_meaning(nacre: Nacre, world: World, expor
 def test_vectors_of_an_export_are_not_made_again(
     nacre: Nacre, world: World, export: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nacre.adapters.embeddings import static_embedder
+    from nacre.adapters.embeddings import combined_embedder
 
     assert (
         nacre("export", str(export), "--force", "--vectors", "--being", "Ann", *world.options).code
@@ -85,7 +86,7 @@ def test_vectors_of_an_export_are_not_made_again(
     def refuse(*_: object) -> Any:
         raise AssertionError("a model was asked")
 
-    monkeypatch.setattr(static_embedder.StaticEmbedder, "documents", refuse)
+    monkeypatch.setattr(combined_embedder.CombinedEmbedder, "documents", refuse)
     copy = nacre("import", str(export), "--create", "Copy", "--json", *world.options).json()
 
     [items] = pages(world.table, copy["being_id"])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from nacre.adapters.embeddings.builtin_models import ENCODER
 from nacre.being.memory.index import jobs
 from nacre.being.memory.model import keys
 from nacre.being.memory.text.searchable_text import IndexEntry
@@ -27,7 +28,7 @@ from tests.cli.processes import finish, start
 from tests.scaffolding.aws_stack import REGION
 from tests.wiring.deployed import deployed, outputs_of
 
-BUILTIN = "builtin:potion-base-8m:256:1"
+BUILTIN = ENCODER.emb_id
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nacre.adapters.embeddings.builtin_models import BUILTIN, ENCODER, ENGLISH, MULTILINGUAL
 from nacre.being.memory.search.embedding_cards import LEXICAL, card_of
 from nacre.core.errors import ConfigurationError
-from nacre.wiring.features.embeddings import builtin_embedder, embedders
+from nacre.wiring.features.embeddings import builtin_embedder, embedders, gives_way
 from nacre.wiring.settings import Secret, Settings
 from tests.adapters.embedders import endpoint, write_encoder
 
@@ -28,7 +29,8 @@ def test_words_alone_have_no_model() -> None:
 @pytest.mark.parametrize(
     ("embeddings", "emb_id", "dimension"),
     [
-        ("builtin", "builtin:potion-base-8m:256:1", 256),
+        ("builtin", "builtin:use-multilingual-3+potion-base-8m:768:1.70", 768),
+        ("builtin-static", "builtin:potion-base-8m:256:1", 256),
         ("builtin-multilingual", "builtin:potion-multilingual-128m:128:1", 128),
     ],
 )
@@ -47,11 +49,35 @@ def test_a_built_in_table_gives_vectors_and_likeness(
 
 
 def test_an_old_built_in_index_can_be_asked_again() -> None:
-    old = builtin_embedder("builtin:potion-multilingual-128m:128:1")
-
-    assert old is not None
-    assert len(old.query("cat")) == 4 * 128
+    for emb_id, dimension in (
+        ("builtin:potion-base-8m:256:1", 256),
+        ("builtin:potion-multilingual-128m:128:1", 128),
+        ("builtin:use-multilingual-3+potion-base-8m:768:1.70", 768),
+    ):
+        old = builtin_embedder(emb_id)
+        assert old is not None
+        assert len(old.query("cat")) == 4 * dimension
     assert builtin_embedder("onnx:0:384:1") is None
+
+
+@pytest.mark.parametrize(
+    ("active", "configured", "expected"),
+    [
+        (ENGLISH.emb_id, ENCODER.emb_id, True),
+        (MULTILINGUAL.emb_id, ENCODER.emb_id, True),
+        (ENCODER.emb_id, ENCODER.emb_id, False),
+        (ENCODER.emb_id, ENGLISH.emb_id, False),
+        (ENGLISH.emb_id, MULTILINGUAL.emb_id, False),
+        ("openai:text-embedding-3-small:1536:1", ENCODER.emb_id, False),
+        (ENGLISH.emb_id, "openai:text-embedding-3-small:1536:1", False),
+        ("none", ENCODER.emb_id, False),
+        ("builtin:of-a-later-version:512:1", ENCODER.emb_id, False),
+    ],
+)
+def test_only_a_built_in_index_gives_way_and_only_to_the_default(
+    active: str, configured: str, *, expected: bool
+) -> None:
+    assert gives_way(active, configured) is expected
 
 
 def test_a_folder_gives_vectors_and_the_table_likeness(tmp_path: Path) -> None:
@@ -120,9 +146,7 @@ def test_a_folder_with_foreign_words_is_refused_at_the_start(tmp_path: Path) -> 
         embedders(chosen(embeddings=f"onnx:{tmp_path}"))
 
 
-@pytest.mark.parametrize(
-    "embeddings", ["none", "builtin", "builtin-multilingual", "onnx", "openai"]
-)
+@pytest.mark.parametrize("embeddings", ["none", *BUILTIN, "onnx", "openai"])
 def test_a_choice_loads_nothing_before_the_first_text(embeddings: str, tmp_path: Path) -> None:
     value = f"onnx:{write_encoder(tmp_path)}" if embeddings == "onnx" else embeddings
     code = (
@@ -137,7 +161,7 @@ def test_a_choice_loads_nothing_before_the_first_text(embeddings: str, tmp_path:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
 
-    assert not {"numpy", "onnxruntime", "openai", "nacre_tables"} & set(loaded)
+    assert not {"numpy", "onnxruntime", "openai", "nacre_tables", "nacre_encoder"} & set(loaded)
 
 
 def test_a_model_without_a_card_gets_one_that_does_no_harm() -> None:
@@ -148,7 +172,7 @@ def test_a_model_without_a_card_gets_one_that_does_no_harm() -> None:
     assert card.weights_for(mostly_cjk=True).sparse > card.weights_for(mostly_cjk=False).sparse
 
 
-@pytest.mark.parametrize("embeddings", ["builtin", "builtin-multilingual"])
+@pytest.mark.parametrize("embeddings", BUILTIN)
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_built_in_card_says_what_is_measured(embeddings: str, language: str) -> None:
     from infra.cards import measure

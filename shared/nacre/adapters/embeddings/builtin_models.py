@@ -3,7 +3,7 @@
 No file is read here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from nacre.adapters.embeddings.unigram_pieces import UnigramPieces
@@ -65,3 +65,10 @@ class Combination(NamedTuple):
 # With .7, English questions that share no word with their answer find it most often; more for the
 # table finds more by words, which the words' own channel does as well, and less across languages.
 ENCODER = Combination("use-multilingual-3", 512, ENGLISH, encoder_share=0.7)
+
+BUILTIN: Mapping[str, Combination | TableKind] = {
+    "builtin": ENCODER,
+    "builtin-static": ENGLISH,
+    "builtin-multilingual": MULTILINGUAL,
+}
+"""The models by their names in the settings."""

@@ -10,13 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.adapters.embeddings.builtin_models import (
-    ENCODER,
-    ENGLISH,
-    MULTILINGUAL,
-    Combination,
-    TableKind,
-)
+from nacre.adapters.embeddings.builtin_models import BUILTIN, ENGLISH, Combination, TableKind
 from nacre.being.memory.search.embedding_cards import LEXICAL, card_of
 from nacre.core.errors import ConfigurationError
 from nacre.core.lazy_dataclasses import dataclass
@@ -26,6 +20,7 @@ from nacre.wiring.settings import Settings
 if TYPE_CHECKING:
     from nacre.adapters.embeddings.static_embedder import StaticTable
 
+DEFAULT = "builtin"
 OPENAI_MODEL = "text-embedding-3-small"
 OPENAI_URL = "https://api.openai.com/v1"
 # Models with a published vector size; all others need NACRE_EMBEDDING_DIMENSIONS.
@@ -53,20 +48,30 @@ def embedders(settings: Settings, *, key: Callable[[], str] = str) -> Embedders:
     chosen = settings.embeddings
     if chosen == "none":
         return Embedders(primary=None, tokens=None, card=LEXICAL)
-    if chosen == "builtin":
-        return _builtin(ENGLISH)
-    if chosen == "builtin-multilingual":
-        return _builtin(MULTILINGUAL)
+    if chosen in BUILTIN:
+        return _builtin(BUILTIN[chosen])
     primary = _openai(settings, key) if chosen == "openai" else _onnx(chosen)
     return Embedders(primary, tokens=_builtin(ENGLISH).tokens, card=card_of(primary.emb_id))
 
 
 def builtin_embedder(emb_id: str) -> Embedder | None:
     """Return the built-in embedder with this id, so that an old index can still be searched."""
-    for kind in (ENCODER, ENGLISH, MULTILINGUAL):
+    for kind in BUILTIN.values():
         if kind.emb_id == emb_id:
             return _builtin(kind).primary
     return None
+
+
+def gives_way(emb_id: str, configured: str) -> bool:
+    """Return whether the index of an embedding is rebuilt without being asked.
+
+    A built-in one gives way to the default, which was another one in version 0.1.0. It is never
+    the other way round, so that two processes with different settings do not undo each other's
+    work. Endpoints and folders cost money or time, so a change to or from them is the owner's.
+    """
+    if configured != BUILTIN[DEFAULT].emb_id:
+        return False
+    return emb_id != configured and emb_id in {kind.emb_id for kind in BUILTIN.values()}
 
 
 class _LazyEmbedder:

@@ -13,7 +13,7 @@ from nacre.core.errors import ConfigurationError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import Embedder
 from nacre.ports.vectors import VectorIndex
-from nacre.wiring.features.embeddings import builtin_embedder
+from nacre.wiring.features.embeddings import builtin_embedder, gives_way
 from nacre.wiring.settings import Settings
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def search_index(ports: "Ports", settings: Settings, embedder: Embedder | None) 
         # Derived data can be rebuilt, so these writes do not wait for the disk.
         non_durable_table=ports.non_durable_data,
         failed=jobs.repair_later,
+        gives_way=gives_way,
+        outdated=jobs.reindex_later,
     )
     means = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
     return SearchIndex(indexing, IndexMaintenance(indexing, means.renew), jobs)

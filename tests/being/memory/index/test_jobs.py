@@ -12,8 +12,14 @@ from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.being.memory.index.jobs import LEASE, IndexJobs, LocalIndexWork, QueuedIndexWork
 from nacre.being.memory.index.maintenance import IndexMaintenance
+from nacre.being.memory.index.sync import IndexSync
 from nacre.core.errors import LeaseHeldError, UnavailableError
-from nacre.core.limits import INDEX_GRACE_SECONDS, INDEX_SLICE_SECONDS
+from nacre.core.limits import (
+    INDEX_GRACE_SECONDS,
+    INDEX_SLICE_SECONDS,
+    JOB_SECONDS,
+    SWEEP_SECONDS,
+)
 from nacre.jobs.job import Job, decode_job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome, WorkerLoop
@@ -222,3 +228,109 @@ def test_a_task_of_a_newer_version_is_not_done(yard: Yard) -> None:
     assert result == "failed"
     assert error is not None
     assert "upgrade nacre" in error
+
+
+def default_of(yard: Yard) -> IndexSync:
+    """Return what a process has whose embedding takes over by itself."""
+    return yard.bench.process(
+        yard.new,
+        yard.bench.words,
+        gives_way=lambda active, configured: (
+            (active, configured) == (yard.bench.words.emb_id, yard.new.emb_id)
+        ),
+        outdated=yard.jobs.reindex_later,
+    )
+
+
+def test_a_new_default_takes_over_after_a_search(yard: Yard) -> None:
+    yard.bench.write(entry("a", "pearl"), entry("z", "shell"))
+    default = default_of(yard)
+
+    reading = default.active_index(yard.bench.being_id)
+    assert (reading.index.emb_id, reading.remark) == (yard.bench.words.emb_id, None)
+    assert yard.bench.found("pearl", by=default) == (["a"], ["a"])
+    yard.turn()
+
+    assert yard.results() == [("done", None)]
+    assert not yard.loop.run_next()
+    reading = default.active_index(yard.bench.being_id)
+    assert (reading.index.emb_id, reading.remark) == (yard.new.emb_id, None)
+    assert yard.bench.found("pearl", by=default) == (["a"], ["a"])
+
+
+def test_a_new_default_takes_over_after_a_write_which_both_indexes_have(yard: Yard) -> None:
+    yard.bench.write(entry("a", "pearl"))
+    default = default_of(yard)
+
+    yard.bench.write(entry("b", "oyster"), by=default)
+    assert yard.bench.found("oyster", by=default) == (["b"], ["b"])
+    yard.turn()
+
+    assert default.active_index(yard.bench.being_id).index.emb_id == yard.new.emb_id
+    assert yard.bench.found("oyster", by=default) == (["b"], ["b"])
+
+
+def test_a_process_with_the_old_setting_does_not_undo_it(yard: Yard) -> None:
+    yard.bench.write(entry("a", "pearl"))
+    default_of(yard).active_index(yard.bench.being_id)
+    yard.turn()
+    old = yard.bench.process(yard.bench.words, yard.new, outdated=yard.jobs.reindex_later)
+
+    reading = old.active_index(yard.bench.being_id)
+    yard.bench.write(entry("b", "oyster"), by=old)
+
+    assert reading.index.emb_id == yard.new.emb_id
+    assert reading.remark is not None
+    assert "run 'nacre reindex'" in reading.remark
+    assert yard.queue.depth().waiting == 0
+
+
+def test_a_change_is_queued_once_in_an_hour(yard: Yard) -> None:
+    yard.bench.write(entry("a", "pearl"))
+    default = default_of(yard)
+    yard.new.is_down = True
+    for _ in range(3):
+        default.active_index(yard.bench.being_id)
+        assert yard.queue.depth().waiting <= 1
+    yard.turn()
+    assert yard.results() == [("done", None)]
+
+    default.active_index(yard.bench.being_id)
+    assert not yard.loop.run_next()
+    yard.clock.move(SWEEP_SECONDS)
+    yard.new.is_down = False
+    default.active_index(yard.bench.being_id)
+    yard.turn()
+
+    assert default.active_index(yard.bench.being_id).index.emb_id == yard.new.emb_id
+
+
+def test_a_change_that_was_killed_goes_on_where_it_was(yard: Yard) -> None:
+    for number in range(200):
+        yard.bench.write(entry(f"p{number:03}", f"pearl {number}"))
+
+    class Killed(BaseException):
+        pass
+
+    class Dying(Words):
+        def documents(self, texts: Sequence[str]) -> list[Vector]:
+            if len(self.texts) > 100:
+                raise Killed
+            return super().documents(texts)
+
+    dying = Dying("others", 8)
+    worker = Worker(yard.leases)
+    yard.jobs.register(worker, IndexMaintenance(yard.bench.process(dying, yard.bench.words)))
+    default_of(yard).active_index(yard.bench.being_id)
+    with pytest.raises(Killed):
+        WorkerLoop(yard.queue, worker, yard.outcomes.append).run_next()
+    state = yard.bench.indexing.states.get(yard.bench.being_id)
+    assert state is not None
+    assert (state.active, state.target) == (yard.bench.words.emb_id, yard.new.emb_id)
+    assert 0 < state.done < 200
+
+    yard.clock.move(JOB_SECONDS + 1)  # the message and the lease of the dead come back
+    yard.turn()
+
+    assert len(dying.texts) + len(yard.new.texts) == 200
+    assert default_of(yard).active_index(yard.bench.being_id).index.emb_id == yard.new.emb_id

@@ -10,11 +10,12 @@ from typing import Literal, Protocol
 from nacre.being.memory.index.maintenance import IndexMaintenance, Progress
 from nacre.being.memory.index.marks import Marks
 from nacre.being.memory.model import keys
+from nacre.core.bounded_cache import BoundedCache
 from nacre.core.clock import Clock
 from nacre.core.errors import InvalidInputError, NacreError, ToolError, UnavailableError
 from nacre.core.ids import short_id
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.core.limits import INDEX_SLICE_SECONDS, JOB_SECONDS
+from nacre.core.limits import INDEX_SLICE_SECONDS, JOB_SECONDS, SWEEP_SECONDS
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.worker import Handler, Work, Worker
@@ -33,6 +34,7 @@ Report = dict[str, str | int | bool]
 RUN = ItemSchema("index run", 1)
 _RUN_DAYS = 7
 _POLL_SECONDS = 1.0
+_QUEUED = 1000  # Beings for which a process remembers when it queued a change
 
 
 def perform(maintenance: IndexMaintenance, being_id: str, task: Task, progress: Progress) -> Report:
@@ -148,6 +150,7 @@ class IndexJobs:
         self._table = table
         self._queue = queue
         self._clock = clock
+        self._queued_at: BoundedCache[str, datetime] = BoundedCache(_QUEUED)
 
     def repair_later(self, being_id: str) -> None:
         """Queue a repair of the marks of a Being; if the queue is down, the next sweep does it."""
@@ -155,6 +158,17 @@ class IndexJobs:
             self._queue.send(
                 encode_job(Job(REPAIR, being_id)), group=group_of(being_id), dedupe_key=REPAIR
             )
+
+    def reindex_later(self, being_id: str) -> None:
+        """Queue a change to the embedding in the settings, at most once in an hour."""
+        now = self._clock()
+        last = self._queued_at.get(being_id)
+        if last is not None and timedelta(0) <= now - last < timedelta(seconds=SWEEP_SECONDS):
+            return
+        self._queued_at[being_id] = now
+        job = Job(REINDEX, being_id, {"task": REINDEX})
+        with suppress(NacreError):  # a later search or write asks again
+            self._queue.send(encode_job(job), group=group_of(being_id), dedupe_key=REINDEX)
 
     def register(self, worker: Worker, maintenance: IndexMaintenance) -> None:
         """Register both kinds of jobs with a worker."""
@@ -179,12 +193,13 @@ class IndexJobs:
         return repair
 
     def _tasks(self, maintenance: IndexMaintenance) -> Handler:
-        def run(work: Work) -> None:
+        def perform_task(work: Work) -> None:
             being_id = _being_of(work)
-            task, place = work.job.refs.get("task"), work.job.refs.get("run", "")
+            task, place = work.job.refs.get("task"), work.job.refs.get("run")
             if task not in TASKS:
                 raise InvalidInputError(f"unknown task {task!r} for an index: upgrade nacre")
-            step = _Step(self._table, Key(keys.marks(being_id), place), work, self._clock)
+            run = None if place is None else Key(keys.marks(being_id), place)
+            step = _Step(self._table, run, work, self._clock)
             try:
                 report = perform(maintenance, being_id, task, step)
             except _SliceOverError:
@@ -194,7 +209,7 @@ class IndexJobs:
             else:
                 step.store({"report": dict(report)})
 
-        return run
+        return perform_task
 
 
 class _SliceOverError(ToolError):
@@ -206,7 +221,7 @@ class _Step:
     """Keeps the job alive and stores its progress for whoever waits."""
 
     table: Table
-    run: Key
+    run: Key | None  # None if nobody waits
     work: Work
     clock: Clock
     until: datetime | None = None
@@ -220,8 +235,9 @@ class _Step:
             raise _SliceOverError("the rest is another job")
 
     def store(self, fields: Item) -> None:
-        with suppress(NacreError):  # nobody waits any more
-            self.table.update(self.run, Change(set=fields))
+        if self.run is not None:
+            with suppress(NacreError):  # nobody waits any more
+                self.table.update(self.run, Change(set=fields))
 
 
 def group_of(being_id: str) -> str:

@@ -57,7 +57,9 @@ class IndexSync:
     `embedder` is the one in the settings, None for a search by words only. `load_embedder`
     loads the one of an earlier setting, if possible. `non_durable_table` is the same table with
     writes that do not wait for the disk. `failed` is called with a Being whose index could not be
-    updated, so that it is repaired soon.
+    updated, so that it is repaired soon. `gives_way` says whether an active embedding is replaced
+    by the one in the settings without being asked; `outdated` is called with a Being for which it
+    is, so that its index is rebuilt.
     """
 
     def __init__(
@@ -71,6 +73,8 @@ class IndexSync:
         load_embedder: Callable[[str], Embedder | None] = lambda _: None,
         non_durable_table: Table | None = None,
         failed: Callable[[str], object] = lambda _: None,
+        gives_way: Callable[[str, str], bool] = lambda _active, _configured: False,
+        outdated: Callable[[str], object] = lambda _: None,
     ) -> None:
         self.table = table
         self.non_durable_table = non_durable_table or table
@@ -80,6 +84,8 @@ class IndexSync:
         self._embedder = embedder
         self._load_embedder = load_embedder
         self._failed = failed
+        self._gives_way = gives_way
+        self._outdated = outdated
         self._clock = clock
         self._guard = threading.Lock()
         self._indexes: dict[str, VectorIndex] = {}
@@ -92,11 +98,11 @@ class IndexSync:
         return LEXICAL if self._embedder is None else self._embedder.emb_id
 
     def active_index(self, being_id: str) -> ActiveIndex:
-        """Return the index that answers the searches of this Being now. Writes nothing."""
+        """Return the index that answers the searches of this Being now. Changes no memory."""
         state = self.states.get(being_id)
         active = self.configured if state is None else state.active
         index, embedder = self.index(active), self.embedder(active)
-        if active == self.configured:
+        if active == self.configured or self._gives_way_now(being_id, active):
             return ActiveIndex(index, embedder)
         how = "by words only" if embedder is None else f"with the embedding {active}"
         return ActiveIndex(
@@ -131,6 +137,7 @@ class IndexSync:
         if state is None:
             emb_id = self.configured
             state = self.states.create(being_id, emb_id) if entries else IndexState(emb_id)
+        self._gives_way_now(being_id, state.active)
         items = {
             entry.id: vector_item(entry, stored.get(entry.id) or stored.get(like.get(entry.id, "")))
             for entry in entries
@@ -150,6 +157,13 @@ class IndexSync:
         ):
             writes.append(self.marks.points_mark(being_id, ids))
         return IndexChange(writes, partial(self._apply, being_id, ids, (state, items)))
+
+    def _gives_way_now(self, being_id: str, active: str) -> bool:
+        """Return whether the embedding in the settings takes over by itself, and have it do so."""
+        if active == self.configured or not self._gives_way(active, self.configured):
+            return False
+        self._outdated(being_id)
+        return True
 
     # Called by repairs and rebuilds
 
