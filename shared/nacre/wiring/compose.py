@@ -144,6 +144,9 @@ class Home:
     @lazy
     def embedders(self) -> "Embedders":
         """The models that turn texts into vectors."""
+        from nacre.wiring.features.memory import calm_numpy
+
+        calm_numpy()
         from nacre.wiring.features.embeddings import embedders
 
         return embedders(
@@ -160,9 +163,6 @@ class Home:
     @lazy
     def memory_services(self) -> "MemoryServices":
         """Writes, searches and presents the memory of every Being."""
-        from nacre.wiring.features.memory import calm_numpy
-
-        calm_numpy()
         from nacre.being.memory.services import open_services
 
         ports = self.ports

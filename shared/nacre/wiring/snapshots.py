@@ -62,7 +62,9 @@ def _load(modules: tuple[str, ...]) -> None:
     from importlib import import_module
 
     from nacre.wiring.aws import service_descriptions
+    from nacre.wiring.features.memory import calm_numpy
 
+    calm_numpy()
     for name in modules:
         import_module(name)
     for service in SERVICES:
