@@ -1,5 +1,6 @@
 """What every vector index does: the laptop's, the items', Qdrant's client and a real server."""
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from random import Random
@@ -138,6 +139,36 @@ def test_rare_and_repeated_words_weigh_more_and_long_texts_less(index: VectorInd
 
     assert ids(found.sparse)[:3] == ["twice", "once", "long"]
     assert set(ids(found.sparse)[3:]) == {f"common{n}" for n in range(20)}
+
+
+def test_the_rarity_of_each_term_tells_how_many_points_have_it(index: VectorIndex) -> None:
+    index.upsert(
+        "b",
+        [
+            point("once", None, ["pearl", "sea"]),
+            *(point(f"common{n}", None, ["sea", f"x{n}"]) for n in range(9)),
+        ],
+    )
+    terms = ["pearl", "sea", "absent", "pearl"]
+
+    found = index.search("b", Question(dense=None, sparse=terms, where=EVERY, limit=5))
+    only_dead = Filter(states=frozenset({"dead"}))
+    filtered = index.search("b", Question(dense=None, sparse=terms, where=only_dead, limit=5))
+    absent = index.search("b", Question(dense=None, sparse=["absent"], where=EVERY, limit=5))
+
+    assert set(found.rarity) == set(terms)
+    assert found.rarity["absent"] > found.rarity["pearl"] > found.rarity["sea"] > 0
+    assert found.rarity["pearl"] == pytest.approx(math.log(1 + 9.5 / 1.5), rel=1e-4)
+    assert found.rarity["absent"] == pytest.approx(math.log(2 * 10 + 2), rel=1e-4)
+    assert filtered.rarity == absent.rarity == {}
+
+
+def test_a_score_is_at_most_the_rarity_times_what_counts_repetitions(index: VectorIndex) -> None:
+    index.upsert("b", [point("a", None, ["pearl"] * 50), point("z", None, ["pearl", "sea"])])
+
+    found = index.search("b", Question(dense=None, sparse=["pearl"], where=EVERY, limit=5))
+
+    assert all(0 < hit.score < 2 * found.rarity["pearl"] for hit in found.sparse)
 
 
 def test_a_repeated_term_of_the_question_counts_once(index: VectorIndex) -> None:

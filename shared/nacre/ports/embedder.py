@@ -50,11 +50,17 @@ class TokenSimilarity(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weight of each channel of a hybrid search; each is scaled to 0..1 first."""
+    """The weight of each channel of a hybrid search; each is scaled to 0..1 first.
+
+    `lift` is the share of their best scores by which memories of one day or cluster lift each
+    other, and `coverage` counts how many of the query's words a memory has.
+    """
 
     dense: float
     sparse: float
     tokens: float
+    lift: float = 0.8
+    coverage: float = 0.2
 
 
 @dataclass(frozen=True, slots=True)

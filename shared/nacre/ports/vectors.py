@@ -1,10 +1,10 @@
 """The vector index: which of a Being's memories are nearest to a question."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
-from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.ports.embedder import Vector
 
 Kind = Literal["node", "scene"]
@@ -72,12 +72,15 @@ class Candidates:
     """The best by meaning and the best by words, each best first.
 
     Dense scores are cosines. Sparse scores are BM25's, always above 0, and compare within
-    one answer only.
+    one answer only. `rarity` says how rare each term of the question is: the factor of BM25
+    that makes rare terms count more, largest for a term that no point has. It is empty if no
+    point was found by its terms.
     """
 
     dense: tuple[Hit, ...]
     sparse: tuple[Hit, ...]
     truncated: bool = False  # the store looked at its newest points only
+    rarity: Mapping[str, float] = field(default_factory=dict)
 
 
 class VectorIndex(Protocol):

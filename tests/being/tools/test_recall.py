@@ -101,7 +101,7 @@ def test_every_fragment_is_traced_to_its_node_and_its_scores(mind: Minded) -> No
     assert traced["search"] == "vector"
     [memory] = traced["memories"]
     assert (memory["kind"], memory["id"]) == ("node", node.node_id)
-    assert set(memory["channels"]) == {"vector", "words", "tokens"}
+    assert set(memory["channels"]) == {"vector", "words", "share", "coverage", "tokens"}
 
 
 @pytest.mark.requirement("003.recall.counts")

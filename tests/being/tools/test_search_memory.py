@@ -45,7 +45,25 @@ def test_the_header_says_what_was_searched(mind: Minded, wordy: Minded) -> None:
     assert wordy.text("search_memory", query="cat").splitlines()[0] == (
         "1 memory by keyword search (no vectors)"
     )
-    assert mind.text("search_memory", query="xyzzy") == "no memories by vector search"
+    assert (
+        wordy.text("search_memory", query="xyzzy") == "no memories by keyword search (no vectors)"
+    )
+
+
+def test_weak_hits_are_labelled_for_readers_and_for_programs(mind: Minded) -> None:
+    mind.note(CAT)
+    mind.note("the bank raised its rates")
+
+    answer = mind.call("search_memory", query="Who fed the cat?")
+    [_, strong, weak] = answer["content"][0]["text"].splitlines()
+
+    assert CAT in strong
+    assert "; weak; " not in strong
+    assert "; weak; score 0." in weak
+    assert [memory["weak"] for memory in answer["_meta"]["nacre/search"]["memories"]] == [
+        False,
+        True,
+    ]
 
 
 @pytest.mark.requirement("003.search_memory.keyword")

@@ -4,7 +4,7 @@ No model runs. Each piece has a row of int8 numbers with a scale, read from a ma
 meaningful pieces are longer, so the mean needs no other weights, and MaxSim uses their lengths.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -22,7 +22,8 @@ from nacre.ports.embedder import Vector
 Rows = np.ndarray[Any, np.dtype[np.intp]]
 
 _QUERY_PIECES = 64  # of one query in MaxSim; more do not improve the ranking
-_TEXT_PIECES = 512  # of one candidate; two hundred candidates take up to 30 MB
+_HALF = 32  # pieces in half a passage
+_FLAT_PIECES = 16_384  # of all texts compared at once: at most 4 MB for a query of 64 pieces
 _CACHED_TEXTS = 2048  # candidates recur with later queries; about 2 MB
 _CACHED_LENGTH = 500  # longer texts are not cached
 
@@ -112,7 +113,8 @@ class StaticTokenSimilarity:
     """MaxSim over a table: the best match in a text for each piece of the query.
 
     Cosines are squared, so that a good match counts more than several poor ones. They are
-    weighted by the length of the query piece's row, which is small for common words.
+    weighted by the length of the query piece's row, which is small for common words. A long
+    text has the score of its best passage: in all of it, every piece would find some match.
     """
 
     def __init__(self, table: StaticTable) -> None:
@@ -122,19 +124,49 @@ class StaticTokenSimilarity:
         """Return a number from 0 to 1 for each text, in order."""
         query_ids = _distinct(np.asarray(self._table.piece_ids(query)[:_QUERY_PIECES], np.intp))
         weights = self._table.norms(query_ids)
-        piece_ids = [self._table.piece_ids(text)[:_TEXT_PIECES] for text in texts]
-        nonempty = [place for place, ids in enumerate(piece_ids) if ids]
         scores = np.zeros(len(texts), np.float32)
-        if not nonempty or not weights.sum() > 0:
+        if not weights.sum() > 0:
             return scores.tolist()
-        flat = np.fromiter(chain.from_iterable(piece_ids), np.intp)
-        distinct = _distinct(flat)
-        nearness = self._table.units(distinct) @ self._table.units(query_ids).T
-        np.square(np.clip(nearness, 0, 1, out=nearness), out=nearness)
-        starts = np.cumsum([0, *(len(piece_ids[place]) for place in nonempty[:-1])])
-        best = np.maximum.reduceat(nearness[np.searchsorted(distinct, flat)], starts, axis=0)
-        scores[nonempty] = best @ weights / weights.sum()
+        units, weights = self._table.units(query_ids), weights / weights.sum()
+        for batch in _batches([self._table.piece_ids(text) for text in texts]):
+            places = list(batch)
+            scores[places] = self._best_passages(units, weights, [batch[at] for at in places])
         return [min(1.0, score) for score in scores.tolist()]
+
+    def _best_passages(
+        self, query: Floats, weights: Floats, texts: Sequence[Sequence[int]]
+    ) -> Floats:
+        """Return the score of the best passage of each text; none is empty."""
+        flat = np.fromiter(chain.from_iterable(texts), np.intp)
+        distinct = _distinct(flat)
+        nearness = self._table.units(distinct) @ query.T
+        np.square(np.clip(nearness, 0, 1, out=nearness), out=nearness)
+        counts = np.array([-(-len(ids) // _HALF) for ids in texts])
+        first = np.cumsum(counts) - counts  # the first half of each text
+        begin = np.cumsum([0, *(len(ids) for ids in texts[:-1])])
+        within = np.arange(int(counts.sum())) - np.repeat(first, counts)
+        starts = np.repeat(begin, counts) + _HALF * within
+        best = np.maximum.reduceat(nearness[np.searchsorted(distinct, flat)], starts, axis=0)
+        # Halves that overlap, so that a sentence across two of them counts whole.
+        inner = within[1:] > 0
+        best[:-1][inner] = np.maximum(best[:-1][inner], best[1:][inner])
+        passages: Floats = np.maximum.reduceat(best @ weights, first)
+        return passages
+
+
+def _batches(texts: Sequence[Sequence[int]]) -> Iterator[dict[int, Sequence[int]]]:
+    """Yield the texts that are not empty by their places, in batches of a limited size."""
+    batch: dict[int, Sequence[int]] = {}
+    size = 0
+    for place, ids in enumerate(texts):
+        if batch and size + len(ids) > _FLAT_PIECES:
+            yield batch
+            batch, size = {}, 0
+        if ids:
+            batch[place] = ids
+            size += len(ids)
+    if batch:
+        yield batch
 
 
 def _distinct(rows: Rows) -> Rows:

@@ -7,10 +7,10 @@ vectors, exact filters, and one batch for both lists.
 import json
 import uuid
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from math import isfinite
+from math import isfinite, log
 from typing import Any, get_args
 
 from qdrant_client import QdrantClient, models
@@ -33,6 +33,7 @@ _TERM_BITS = 32  # the size of an index in a sparse vector
 _BATCH = 100  # points in a request: half a megabyte to two
 _TIES = 16  # extra hits, so that equal scores at the end can be sorted
 _DECIMALS = 6
+_PROBED_TERMS = 32  # of a question; each costs a small request in the batch
 
 # BM25 with the means of Qdrant: the rarity of terms is over all Beings of the collection, and the
 # average length is fixed. By measurement, neither reduces the quality.
@@ -96,9 +97,9 @@ class QdrantVectors:
         queries: dict[str, Any] = {}
         if question.dense is not None:
             queries[DENSE] = _numbers(question.dense)
-        if question.sparse:
-            numbers = list(term_counts(sorted(set(question.sparse)), bits=_TERM_BITS))
-            queries[SPARSE] = models.SparseVector(indices=numbers, values=[1.0] * len(numbers))
+        numbers = {_number_of(term): term for term in sorted(set(question.sparse))}
+        if numbers:
+            queries[SPARSE] = _ones(numbers)
         if not queries:
             return no_hits
         requests = [
@@ -111,19 +112,51 @@ class QdrantVectors:
             )
             for name, query in queries.items()
         ]
+        # One point for each term, whose score shows how rare the term is.
+        probed = list(numbers)[:_PROBED_TERMS]
+        of_being = _filter(being_id, Filter())
+        requests += [
+            models.QueryRequest(
+                query=_ones([number]),
+                using=SPARSE,
+                filter=of_being,
+                limit=1,
+                with_payload=["being_id"],
+                with_vector=[SPARSE],
+            )
+            for number in probed
+        ]
         try:
             answers = self._call(
                 "query", lambda: self._client.query_batch_points(self._alias, requests)
             )
+            if len(answers) != len(requests):
+                raise not_understood("query")
+            lists = {
+                name: _hits(answer.points, being_id, question.limit)
+                for name, answer in zip(queries, answers, strict=False)
+            }
+            sparse = lists.get(SPARSE, ())
+            probes = [answer.points for answer in answers[len(queries) :]]
+            rarities = self._rarities(being_id, probed, probes) if sparse else []
         except MissingCollectionError:
             return no_hits
-        if len(answers) != len(queries):
-            raise not_understood("query")
-        lists = {
-            name: _hits(answer.points, being_id, question.limit)
-            for name, answer in zip(queries, answers, strict=True)
-        }
-        return Candidates(lists.get(DENSE, ()), lists.get(SPARSE, ()))
+        rarity = dict(zip([numbers[number] for number in probed], rarities, strict=False))
+        return Candidates(lists.get(DENSE, ()), sparse, rarity=rarity)
+
+    def _rarities(
+        self, being_id: str, numbers: Sequence[int], probes: Sequence[Sequence[models.ScoredPoint]]
+    ) -> list[float]:
+        """Return how rare each of these terms is, from the best point of each."""
+        rarities = [
+            _rarity(number, points, being_id)
+            for number, points in zip(numbers, probes, strict=True)
+        ]
+        if None not in rarities:
+            return [rarity for rarity in rarities if rarity is not None]
+        count = self._call("count", lambda: self._client.count(self._alias, exact=False)).count
+        absent = log(2 * count + 2)
+        return [absent if rarity is None else rarity for rarity in rarities]
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         """Return the next points as (id, text_sha), in the order of Qdrant's own ids."""
@@ -196,6 +229,28 @@ def _struct(being_id: str, point: Point) -> models.PointStruct:
             "text_sha": point.text_sha,
         },
     )
+
+
+def _number_of(term: str) -> int:
+    return next(iter(term_counts([term], bits=_TERM_BITS)))
+
+
+def _ones(numbers: Iterable[int]) -> models.SparseVector:
+    indices = list(numbers)
+    return models.SparseVector(indices=indices, values=[1.0] * len(indices))
+
+
+def _rarity(number: int, points: Sequence[models.ScoredPoint], being_id: str) -> float | None:
+    """Return the factor by which Qdrant multiplied the weight of a term; None without a point."""
+    try:
+        for point in points:
+            if _belongs_to(being_id, point.payload):
+                vector: Any = point.vector[SPARSE]  # type: ignore[index, call-overload]
+                weight = dict(zip(vector.indices, vector.values, strict=True))[number]
+                return max(0.0, float(point.score / weight))
+    except (AttributeError, LookupError, TypeError, ValueError, ZeroDivisionError):
+        raise not_understood("query") from None
+    return None
 
 
 def _weights(terms: Sequence[str]) -> models.SparseVector:

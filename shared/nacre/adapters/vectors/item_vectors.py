@@ -13,6 +13,7 @@ from nacre.adapters.vectors.point_rows import Row, pack_terms
 from nacre.adapters.vectors.point_rules import check_question
 from nacre.being.memory.index.vector_items import VectorItem, from_item, pages
 from nacre.being.memory.model import keys
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import EXACT_ITEM_POINTS, SCANNED_BYTES
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Table
@@ -53,8 +54,7 @@ class ItemVectors:
         rows = [self._row(item) for item in (self._newest(being_id) if items is None else items)]
         matrix = PointMatrix(self._dimension)
         matrix.add(rows)
-        hits = matrix.search(question)
-        return Candidates(hits.dense, hits.sparse, truncated)
+        return replace(matrix.search(question), truncated=truncated)
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         """Return the next points as (id, text_sha), in the order of their ids."""

@@ -113,9 +113,11 @@ class PointMatrix:
         """Return the best points by vector and by terms."""
         dense, limit = question.dense, question.limit
         mask = self._matches(question.where)
+        sparse, rarity = self._matching(question.sparse, mask, limit)
         return Candidates(
             dense=() if dense is None else self._nearest(dense, mask, limit),
-            sparse=self._matching(question.sparse, mask, limit),
+            sparse=sparse,
+            rarity=rarity,
         )
 
     def _matches(self, where: Filter) -> _Mask:
@@ -150,17 +152,22 @@ class PointMatrix:
         # Sums in float32 depend on a row's place; equal vectors must get equal scores.
         return self._ranked(rows, self._exact_scores(rows, query), limit)
 
-    def _matching(self, terms: Sequence[str], mask: _Mask, limit: int) -> tuple[Hit, ...]:
-        numbers = list({term_hash(term): None for term in terms})
-        scores = self._postings.scores(numbers, self._alive.values)
-        if scores is None:
-            return ()
+    def _matching(
+        self, terms: Sequence[str], mask: _Mask, limit: int
+    ) -> tuple[tuple[Hit, ...], dict[str, float]]:
+        """Return the best points by terms, and how rare each term is."""
+        numbers = {term_hash(term): term for term in terms}
+        answer = self._postings.scores(list(numbers), self._alive.values)
+        if answer is None:
+            return (), {}
+        scores, rarities = answer
         rows = np.flatnonzero(mask & (scores > 0))
         if not len(rows):
-            return ()
+            return (), {}
         matching_scores = scores[rows]
         keep = matching_scores >= _lowest_kept_score(matching_scores, limit) - _SLACK
-        return self._ranked(rows[keep], matching_scores[keep], limit)
+        hits = self._ranked(rows[keep], matching_scores[keep], limit)
+        return hits, dict(zip(numbers.values(), rarities, strict=True))
 
     def _ranked(self, rows: _Rows, scores: _Scores, limit: int) -> tuple[Hit, ...]:
         rounded = np.round(scores.astype(np.float64), _DECIMALS).tolist()

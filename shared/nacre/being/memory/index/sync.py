@@ -306,7 +306,7 @@ class IndexSync:
         if embedder is None or not lacking or self._is_paused(emb_id):
             return result
         subjects = [item for item in lacking if item.subject is not None]
-        texts = [item.text for item in lacking] + [item.subject or "" for item in subjects]
+        texts = [item.embedded for item in lacking] + [item.subject or "" for item in subjects]
         try:
             vectors = [packed(vector) for vector in embedder.documents(texts)]
         except UnavailableError:

@@ -52,6 +52,14 @@ class VectorItem:
             self.subject is not None and emb_id not in self.subjects
         )
 
+    @property
+    def embedded(self) -> str:
+        """Return the text whose vector is stored: the line without its days.
+
+        Days say nothing about the meaning, and would make memories of one day look alike.
+        """
+        return self.text.removeprefix(f"[{', '.join(self.days)}] ")
+
     def subject_vector(self, emb_id: str) -> Vector | None:
         """Return the vector of the subject, or of the text if there is no subject."""
         return _vector(self.vectors if self.subject is None else self.subjects, emb_id)

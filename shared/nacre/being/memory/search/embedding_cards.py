@@ -45,8 +45,8 @@ _CARDS = {
             cosines=Cosines(mean=0.044, deviation=0.086, floor=0.24, join=0.28),
             # An English table has only single characters here, which all texts share.
             cjk_cosines=Cosines(mean=0.722, deviation=0.075, floor=0.88, join=0.93),
-            weights=Weights(dense=0.3, sparse=0.4, tokens=0.5),
-            cjk_weights=Weights(dense=0.1, sparse=0.6, tokens=0.0),
+            weights=Weights(dense=0.6, sparse=1.0, tokens=0.9),
+            cjk_weights=Weights(dense=0.1, sparse=1.0, tokens=0.0),
         ),
         Card(
             emb_id="builtin:potion-multilingual-128m:128:1",

@@ -7,8 +7,16 @@ from nacre.being.memory.model.fields import checked_days
 from nacre.being.memory.model.types import Node
 from nacre.being.memory.search.browse import MemoryBrowser
 from nacre.being.memory.search.candidates import Memory
+from nacre.being.memory.search.relevance import is_recalled
 from nacre.being.memory.search.result_list import found_text, message_list, trace
-from nacre.being.memory.search.search import FINDABLE, LIVING, Mode, Search, SearchHit
+from nacre.being.memory.search.search import (
+    FINDABLE,
+    LIVING,
+    Mode,
+    Search,
+    SearchHit,
+    SearchResult,
+)
 from nacre.being.memory.store.history import History
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.memory.text.memory_text import Fragment, recall_block, shown_line
@@ -17,6 +25,7 @@ from nacre.core.limits import RECALL_MEMORIES
 from nacre.ports.vectors import Filter
 
 _RECALL_POOL = 4 * RECALL_MEMORIES  # hits to group
+_GATED_POOL = 40  # hits that the gate chooses from
 _SHOWN_SIMILAR = 1  # next to the best of a group: "Ann lent Bob 200" and "Bob lent Ann 200"
 
 
@@ -45,8 +54,8 @@ class MemoryQueries:
         Similar memories count as one, so that an event that was told in many ways leaves room
         for others.
         """
-        result = self._search.find(being_id, message, limit=_RECALL_POOL, where=LIVING)
-        groups = grouped(result.hits, RECALL_MEMORIES)
+        result = self._search.find(being_id, message, limit=_GATED_POOL, where=LIVING)
+        groups = grouped(recalled(result)[:_RECALL_POOL], RECALL_MEMORIES)
         hits = tuple(hit for group in groups for hit in group)
         fragments = [
             replace(_fragment(first), similar=tuple(map(_fragment, others)))
@@ -130,6 +139,16 @@ class MemoryQueries:
         amounts = {node_id: 2 if node.status == "dead" else 1 for node_id, node in nodes.items()}
         if counted and amounts:
             self._nodes.touch(being_id, amounts, nodes=nodes)
+
+
+def recalled(result: SearchResult) -> list[SearchHit]:
+    """Return the hits of a search that a recall may show unasked."""
+    floor = 1.0 if result.cosines is None else result.cosines.floor
+    return [
+        hit
+        for hit in result.hits
+        if is_recalled(hit.channels.get("vector"), hit.channels.get("words"), floor)
+    ]
 
 
 def grouped(hits: Sequence[SearchHit], limit: int) -> list[list[SearchHit]]:

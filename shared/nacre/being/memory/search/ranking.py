@@ -1,45 +1,56 @@
 """Ranking of search hits by one score, whose parts are kept.
 
-Each channel is scaled to 0..1 over the candidates and weighted. Candidates of one group lift
-each other, and the one person that a query names lifts a candidate. Memories that were not
-recalled for a long time score up to a tenth lower.
+The vector channel is scaled over the best cosines. The other channels keep their absolute scale,
+so that an accidental word or piece of a word never gets full weight for being the best of
+nothing. Candidates of one day or cluster lift each other, and the one person that a query names
+lifts a candidate. Memories that were not recalled for a long time score up to a tenth lower.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import sqrt
 from operator import attrgetter
 from typing import NamedTuple
 
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import Weights
 
-# Words alone are less reliable, so the boosts count for more next to them.
-LEXICAL = Weights(dense=0.0, sparse=0.6, tokens=0.0)
+LEXICAL = Weights(dense=0.0, sparse=1.0, tokens=0.0, lift=0.8)
 """The weights of a search without vectors."""
+
+LOOKUP = Weights(dense=0.1, sparse=0.8, tokens=0.1, lift=0.8, coverage=1.0)
+"""The weights for a word that is asked alone: memories that have it come first."""
 
 _id = attrgetter("id")
 
-SESSION_BOOST = 0.5  # several matches on one day are rarely an accident
-SESSION_BEST = 2  # best of a group that count; with three, recall is .785 instead of .793
-ACTOR_BOOST = 0.2
+# The exponents flatten weak hits of a channel, which are mostly accidents.
+DENSE_POWER = 3.0
+SPARSE_POWER = 1.5
+TOKENS_FROM, TOKENS_SPAN = 0.3, 0.5  # similarities of .3 are usual between unrelated texts
+ACTOR_BOOST = 0.7
 LENGTH_BOOST = 0.05  # "Thanks!" matches a lot and says little
 FULL_LENGTH = 12  # terms from which a memory is long enough
+LIFTING = 2  # best of a group whose mean lifts the group; with three, recall is lower
+BUSY_GROUP = 30  # candidates of one group from which each of them is lifted less
 RETENTION_SHARE = 0.1  # relevance first
+SURE_OF_PLACE = 5  # best by meaning and by words that are always ranked in full
 
-PARTS = ("dense", "sparse", "tokens", "session", "actor", "length", "retention")
-"""The parts of a score."""
+PARTS = ("dense", "sparse", "coverage", "tokens", "session", "actor", "length", "retention")
+"""The parts of a score. That of retention is negative."""
 
 
 class Candidate(NamedTuple):
     """A memory in a search: its raw channel scores, and what its boosts depend on.
 
-    A channel that did not find it is None. `groups` are its days and its cluster, `actors`
-    have the form that `named_actor` returns.
+    A channel that did not find it is None. `coverage` is the share of the query's words in it,
+    by their rarity. `groups` are its days and its cluster, `actors` have the form that
+    `named_actor` returns.
     """
 
     id: str
     dense: float | None = None
     sparse: float | None = None
+    coverage: float = 0.0
     tokens: float | None = None
     groups: tuple[str, ...] = ()
     actors: frozenset[str] = frozenset()
@@ -56,40 +67,55 @@ class Ranked:
     parts: Mapping[str, float]
 
 
-def is_relevant(dense: float | None, sparse: float | None, floor: float) -> bool:
-    """Return whether a candidate shares a word with the query, or its cosine reaches the floor."""
-    return (sparse is not None and sparse > 0) or (dense is not None and dense >= floor)
-
-
 class PoolStatistics(NamedTuple):
-    """Statistics of all candidates: the span of each channel, and the best scores of groups.
+    """Statistics of all candidates: the scales of the channels, and the groups.
 
-    `best` has the scores of candidates that are not on the shortlist.
+    `sparse` is the score that a memory with every word of the query would have. `best` has the
+    scores of candidates that are not on the shortlist, and `sizes` the sizes of all groups.
     """
 
     dense: tuple[float, float]
-    sparse: tuple[float, float]
+    sparse: float
     best: Mapping[str, Sequence[float]]
+    sizes: Mapping[str, int]
+
+    def word_share(self, sparse: float | None) -> float:
+        """Return a score by words on a scale from 0 to 1."""
+        return 0.0 if sparse is None or self.sparse <= 0 else min(1.0, sparse / self.sparse)
 
 
 def shortlist(
-    candidates: Iterable[Candidate], weights: Weights, *, limit: int
+    candidates: Iterable[Candidate],
+    weights: Weights,
+    *,
+    limit: int,
+    rarity: float = 0.0,
+    sure_words: int = SURE_OF_PLACE,
 ) -> tuple[list[Candidate], PoolStatistics]:
-    """Return the best candidates by channels and groups alone, and statistics of all."""
+    """Return the best candidates by vector, words and groups alone, and statistics of all.
+
+    `rarity` is the sum of the rarities of the query's words. The best few by vector and the
+    best `sure_words` by words are on the list in any case, as far as the limit allows.
+    """
     ordered = sorted(candidates, key=_id)
-    dense = _span([candidate.dense for candidate in ordered])
-    # No shared word is a score of zero, whatever the lowest candidate has.
-    sparse = (0.0, _span([candidate.sparse for candidate in ordered])[1])
-    scores = _fused(ordered, weights, dense, sparse)
-    boosts = _group_boosts(ordered, scores, {})
-    order = sorted(
-        range(len(ordered)), key=lambda place: -scores[place] - SESSION_BOOST * boosts[place]
+    pool = PoolStatistics(
+        _span([candidate.dense for candidate in ordered]),
+        max([rarity, *(candidate.sparse or 0.0 for candidate in ordered)]),
+        {},
+        Counter(group for candidate in ordered for group in candidate.groups),
     )
+    scores = [sum(_first_channels(candidate, weights, pool)) for candidate in ordered]
+    lifts = _lifts(ordered, scores, pool)
+    totals = [score + weights.lift * lift for score, lift in zip(scores, lifts, strict=True)]
+    sure = {
+        place
+        for channel, count in (("dense", SURE_OF_PLACE), ("sparse", sure_words))
+        for place in _best_places([getattr(candidate, channel) for candidate in ordered], count)
+    }
+    order = sorted(range(len(ordered)), key=lambda place: (place not in sure, -totals[place]))
     unlisted = order[limit:]
-    best = _best_of(
-        [ordered[place] for place in unlisted], [scores[place] for place in unlisted], {}
-    )
-    return [ordered[place] for place in order[:limit]], PoolStatistics(dense, sparse, best)
+    best = _best_of([ordered[place] for place in unlisted], [scores[place] for place in unlisted])
+    return [ordered[place] for place in order[:limit]], pool._replace(best=best)
 
 
 def rank(
@@ -107,25 +133,26 @@ def rank(
     ordered = sorted(candidates, key=_id)
     if pool is None:
         _, pool = shortlist(ordered, weights, limit=len(ordered))
-    dense = _scaled([candidate.dense for candidate in ordered], weights.dense, pool.dense)
-    sparse = _scaled([candidate.sparse for candidate in ordered], weights.sparse, pool.sparse)
-    similarities = [candidate.tokens for candidate in ordered]
-    tokens = _scaled(similarities, weights.tokens, _span(similarities))
-    fused = [sum(scores) for scores in zip(dense, sparse, tokens, strict=True)]
-    boosts = _group_boosts(ordered, fused, pool.best)
-    share = (1 - RETENTION_SHARE) / _bound(weights)
-    parts = [
+    channels = [
         (
-            share * dense[place],
-            share * sparse[place],
-            share * tokens[place],
-            share * SESSION_BOOST * boosts[place],
-            share * ACTOR_BOOST if named is not None and named in candidate.actors else 0.0,
-            share * LENGTH_BOOST * min(candidate.length, FULL_LENGTH) / FULL_LENGTH,
-            RETENTION_SHARE * candidate.retention,
+            *_first_channels(candidate, weights, pool),
+            weights.coverage * candidate.coverage**2,
+            weights.tokens * _token_share(candidate.tokens),
         )
-        for place, candidate in enumerate(ordered)
+        for candidate in ordered
     ]
+    lifts = _lifts(ordered, [sum(values) for values in channels], pool)
+    share = 1 / _bound(weights)
+    parts = []
+    for candidate, values, lift in zip(ordered, channels, lifts, strict=True):
+        boosts = (
+            weights.lift * lift,
+            ACTOR_BOOST if named is not None and named in candidate.actors else 0.0,
+            LENGTH_BOOST * min(candidate.length, FULL_LENGTH) / FULL_LENGTH,
+        )
+        relevance = [share * part for part in (*values, *boosts)]
+        faded = RETENTION_SHARE * (1 - candidate.retention) * sum(relevance)
+        parts.append((*relevance, 0.0 - faded))
     scores = [sum(candidate_parts) for candidate_parts in parts]
     # Sorting is stable, so ids decide between equal scores.
     order = sorted(range(len(ordered)), key=lambda place: -scores[place])
@@ -151,73 +178,70 @@ def named_actor(query: Collection[str], actors: Mapping[str, Sequence[str]]) -> 
     return named[0] if len(named) == 1 else None
 
 
+def _first_channels(
+    candidate: Candidate, weights: Weights, pool: PoolStatistics
+) -> tuple[float, float]:
+    """Return the weighted scores by vector and by words, which need no text."""
+    dense = 0.0
+    if weights.dense and candidate.dense is not None:
+        bottom, top = pool.dense
+        dense = 1.0 if top <= bottom else (candidate.dense - bottom) / (top - bottom)
+        dense = weights.dense * min(1.0, max(0.0, dense)) ** DENSE_POWER
+    sparse = weights.sparse * pool.word_share(candidate.sparse) ** SPARSE_POWER
+    return dense, sparse
+
+
+def _token_share(similarity: float | None) -> float:
+    if similarity is None:
+        return 0.0
+    return min(1.0, max(0.0, (similarity - TOKENS_FROM) / TOKENS_SPAN))
+
+
 def _span(values: Iterable[float | None]) -> tuple[float, float]:
     scores = [value for value in values if value is not None]
     return (min(scores), max(scores)) if scores else (0.0, 0.0)
 
 
-def _fused(
-    candidates: Sequence[Candidate],
-    weights: Weights,
-    dense: tuple[float, float],
-    sparse: tuple[float, float],
-) -> list[float]:
-    """Return the weighted sum of the vector and word channels for each candidate."""
-    meaning = _scaled([candidate.dense for candidate in candidates], weights.dense, dense)
-    words = _scaled([candidate.sparse for candidate in candidates], weights.sparse, sparse)
-    return [sum(scores) for scores in zip(meaning, words, strict=True)]
+def _best_places(values: Sequence[float | None], count: int) -> list[int]:
+    """Return the places of the best values."""
+    places = [place for place, value in enumerate(values) if value is not None]
+    return sorted(places, key=lambda place: -(values[place] or 0.0))[:count]
 
 
-def _scaled(
-    values: Sequence[float | None], weight: float, span: tuple[float, float]
-) -> list[float]:
-    """Return the values scaled from 0 (bottom of the span, or None) to the weight (top)."""
-    bottom, top = span
-    if not weight:
-        return [0.0] * len(values)
-    if top <= bottom:
-        return [0.0 if value is None or value < bottom else weight for value in values]
-    factor = weight / (top - bottom)
-    return [
-        0.0 if value is None or value <= bottom else min(weight, (value - bottom) * factor)
-        for value in values
-    ]
-
-
-def _best_of(
-    candidates: Sequence[Candidate], scores: Sequence[float], before: Mapping[str, Sequence[float]]
-) -> dict[str, list[float]]:
-    """Return the best scores of each group, highest first, including those in `before`."""
-    members = defaultdict(list, {group: list(best) for group, best in before.items()})
+def _best_of(candidates: Sequence[Candidate], scores: Sequence[float]) -> dict[str, list[float]]:
+    """Return the best scores of each group, highest first."""
+    members: dict[str, list[float]] = defaultdict(list)
     for candidate, score in zip(candidates, scores, strict=True):
         for group in candidate.groups:
             members[group].append(score)
-    return {  # most groups have one member
-        group: sorted(group_scores, reverse=True)[:SESSION_BEST]
-        if len(group_scores) > 1
+    return {
+        group: sorted(group_scores, reverse=True)[:LIFTING]
+        if len(group_scores) > 1  # most groups have one member
         else group_scores
         for group, group_scores in members.items()
     }
 
 
-def _group_boosts(
-    candidates: Sequence[Candidate], scores: Sequence[float], others: Mapping[str, Sequence[float]]
+def _lifts(
+    candidates: Sequence[Candidate], scores: Sequence[float], pool: PoolStatistics
 ) -> list[float]:
-    """Return the mean of the best scores in the best group of each candidate.
+    """Return for each candidate how much its best group lifts it.
 
-    A group with fewer members is filled up with zeros, so a single member gets little.
+    The mean of the best scores of a group lifts its members, and the better ones lift themselves.
+    Members of a busy group are lifted less, because more of them are there by accident.
     """
-    strength = {
-        group: sum(best) / SESSION_BEST
-        for group, best in _best_of(candidates, scores, others).items()
-    }
+    lifts = {}
+    for group, scores_of_group in _best_of(candidates, scores).items():
+        best = sorted([*scores_of_group, *pool.best.get(group, ())], reverse=True)[:LIFTING]
+        crowd = min(1.0, sqrt(BUSY_GROUP / max(1, pool.sizes.get(group, 1))))
+        lifts[group] = crowd * sum(best) / len(best)
     return [
-        max([strength[group] for group in candidate.groups], default=0.0)
-        for candidate in candidates
+        max([score, *(lifts[group] for group in candidate.groups)])
+        for candidate, score in zip(candidates, scores, strict=True)
     ]
 
 
 def _bound(weights: Weights) -> float:
     """Return the highest possible score before scaling."""
-    channels = weights.dense + weights.sparse + weights.tokens
-    return channels * (1 + SESSION_BOOST) + ACTOR_BOOST + LENGTH_BOOST
+    channels = weights.dense + weights.sparse + weights.tokens + weights.coverage
+    return channels * (1 + weights.lift) + ACTOR_BOOST + LENGTH_BOOST

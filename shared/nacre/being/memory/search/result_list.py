@@ -21,6 +21,7 @@ _SEARCHED: Mapping[SearchKind, str] = {
     "words": "keyword search (no vectors)",
     "scan": "keyword search (no index)",
 }
+_SHOWN = ("vector", "words", "tokens")  # the channels in the text; programs get all of them
 _MORE = f"… there are more: a larger limit (up to {MAX_SEARCH_MEMORIES}), or dates, show others"
 _TRUSTED = ("user", "agent")  # classes that need no mention
 _HEADER = 500  # bytes of an answer that are not messages
@@ -83,6 +84,7 @@ def trace(answer: SearchResult) -> dict[str, Any]:
                 "kind": hit.memory.kind,
                 "id": hit.memory.id,
                 "score": round(hit.score, 4),
+                "weak": hit.is_weak,
                 "channels": _rounded(hit.channels),
                 "parts": _rounded(hit.parts),
             }
@@ -108,8 +110,11 @@ def _excerpt(text: str, query: str, room: int) -> str:
 
 
 def _hit(hit: SearchHit) -> str:
-    channels = ", ".join(f"{name} {score:.2f}" for name, score in hit.channels.items())
-    return memory_line(hit.memory, f"score {hit.score:.2f}: {channels}")
+    channels = ", ".join(
+        f"{name} {score:.2f}" for name, score in hit.channels.items() if name in _SHOWN
+    )
+    weak = "weak; " if hit.is_weak else ""
+    return memory_line(hit.memory, f"{weak}score {hit.score:.2f}: {channels}")
 
 
 def _rounded(scores: Mapping[str, float]) -> dict[str, float]:

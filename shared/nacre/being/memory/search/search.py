@@ -4,6 +4,7 @@ The items are the source of truth. Candidates that the items no longer have, or 
 another state there, are dropped here, so the index may lag behind.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -15,17 +16,19 @@ from nacre.being.memory.search.candidates import Memory, MemoryReader, groups_of
 from nacre.being.memory.search.embedding_cards import card_of
 from nacre.being.memory.search.ranking import (
     LEXICAL,
+    LOOKUP,
+    SURE_OF_PLACE,
     Candidate,
     PoolStatistics,
-    is_relevant,
     named_actor,
     rank,
     shortlist,
 )
+from nacre.being.memory.search.relevance import is_weak
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import MAX_QUERY, SEARCH_CANDIDATES
-from nacre.ports.embedder import Card, TokenSimilarity, Vector, Weights
+from nacre.ports.embedder import Card, Cosines, TokenSimilarity, Vector, Weights
 from nacre.ports.vectors import Candidates, Filter, Kind, Question
 from nacre.text.analysis import mostly_cjk, terms
 
@@ -39,26 +42,38 @@ FINDABLE = Filter(states=frozenset({"active", "dying", "pending", "dead"}))
 """The filter of a search: dead nodes too, because a search may bring them back."""
 
 _POOL = 40  # candidates that are read from the items and ranked in full
-_EVERY_WORD_POOL = SEARCH_CANDIDATES  # only the items show which have every word of a query
+_STEM_ONLY = 0.5  # of the coverage, for a memory with another form of the one word
+_WORD_TERMS = 3  # of one word, such as XY-17-b or four Japanese letters
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A memory with its score, the parts of the score, and the raw channel scores."""
+    """A memory with its score, the parts of the score, and the raw channel scores.
+
+    The channels are the cosine (`vector`), BM25 (`words`) and its share of the best possible
+    (`share`), the share of the query's words that it has (`coverage`), and the similarity word
+    by word (`tokens`). A channel that did not find it is left out. `is_weak` says that neither
+    its cosine nor its words show that it relates to the query.
+    """
 
     memory: Memory
     score: float
     parts: Mapping[str, float]
     channels: Mapping[str, float]
+    is_weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The hits, best first, how they were found, and remarks on the search."""
+    """The hits, best first, how they were found, and remarks on the search.
+
+    `cosines` says what the cosines of a search by vectors mean.
+    """
 
     hits: tuple[SearchHit, ...]
     kind: SearchKind
     remarks: tuple[str, ...] = ()
+    cosines: Cosines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +82,8 @@ class _Shortlist:
 
     kinds: Mapping[str, Kind]
     candidates: Mapping[str, Candidate]
-    pool: PoolStatistics | None = None
+    pool: PoolStatistics
+    rarity: Mapping[str, float]  # of each word of the query
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +131,14 @@ class Search:
         else:
             kind = "words" if vector is None else "vector"
             remarks += ["only the newest memories were looked at"] * candidates.truncated
-            pool = _EVERY_WORD_POOL if mode == "and" and kind == "words" else _POOL
-            shortlisted = _shortlisted(candidates, scoring, pool)
+            all_words = (mode == "and" and kind == "words") or _is_one_word(query, words)
+            shortlisted = _shortlisted(candidates, scoring.weights, all_words=all_words)
             memories, shortlisted = self._read(being_id, shortlisted)
+            if vector is None and active.embedder is not None and not memories and query.strip():
+                memories, shortlisted = self._newest(being_id, where, limit)
+                remarks += ["nothing compares with this query, so these are the newest"] * bool(
+                    memories
+                )
         memories = [
             memory
             for memory in memories
@@ -125,8 +146,8 @@ class Search:
         ]
         if kind != "vector" and mode == "and":
             memories = [memory for memory in memories if set(words).issubset(terms(memory.text))]
-        hits = self._ranked(query, words, memories, shortlisted, scoring.weights, limit)
-        return SearchResult(tuple(hits), kind, tuple(remarks))
+        hits = self._ranked(query, memories, shortlisted, scoring, limit)
+        return SearchResult(tuple(hits), kind, tuple(remarks), scoring.cosines)
 
     def _read(self, being_id: str, shortlisted: _Shortlist) -> tuple[list[Memory], _Shortlist]:
         """Load the shortlisted memories, and the nodes that some of them have just become.
@@ -143,66 +164,105 @@ class Search:
             candidates |= successors
         return memories, replace(shortlisted, candidates=candidates)
 
+    def _newest(self, being_id: str, where: Filter, limit: int) -> tuple[list[Memory], _Shortlist]:
+        """Return the newest memories, for a query that has neither a vector nor known words."""
+        memories, _ = self.reader.newest(being_id, where)
+        newest = [memory for memory in memories if memory.is_current][:limit]
+        best, pool = shortlist(
+            [Candidate(memory.id) for memory in newest], LEXICAL, limit=len(newest)
+        )
+        return newest, _Shortlist({}, {candidate.id: candidate for candidate in best}, pool, {})
+
     def _scan(
         self, being_id: str, words: Sequence[str], where: Filter
     ) -> tuple[list[Memory], _Shortlist, list[str]]:
         memories, truncated = self.reader.newest(being_id, where)
         remarks = ["the search index cannot be reached"]
         remarks += ["truncated: only the newest memories were looked at"] * truncated
-        scores = _word_scores(words, [memory.text for memory in memories])
-        candidates = {
-            memory.id: Candidate(memory.id, sparse=score)
+        scores, rarity = _word_scores(words, [memory.text for memory in memories])
+        candidates = [
+            Candidate(memory.id, sparse=score, groups=memory.groups)
             for memory, score in zip(memories, scores, strict=True)
             if score > 0
-        }
-        matching = [memory for memory in memories if memory.id in candidates]
-        return matching, _Shortlist({}, candidates), remarks
+        ]
+        best, pool = shortlist(
+            candidates, LEXICAL, limit=len(candidates), rarity=sum(rarity.values())
+        )
+        by_id = {candidate.id: candidate for candidate in best}
+        matching = [memory for memory in memories if memory.id in by_id]
+        return matching, _Shortlist({}, by_id, pool, rarity), remarks
 
     def _ranked(
         self,
         query: str,
-        words: Sequence[str],
         memories: Sequence[Memory],
         shortlisted: _Shortlist,
-        weights: Weights,
+        scoring: "_Scoring",
         limit: int,
     ) -> list[SearchHit]:
         tokens: Sequence[float | None] = [None] * len(memories)
-        if self.tokens is not None and weights.tokens > 0:
+        if self.tokens is not None and scoring.weights.tokens > 0:
             tokens = self.tokens.score(query, [memory.text for memory in memories])
+        coverage = [_coverage(shortlisted.rarity, memory.text) for memory in memories]
+        # A word that is asked alone is looked up: memories with exactly this word come first.
+        is_lookup = _is_one_word(query, list(shortlisted.rarity)) and 1.0 in coverage
+        if is_lookup:
+            is_literal = _literal(query.strip())
+            coverage = [
+                share if is_literal(memory.text) else share * _STEM_ONLY
+                for share, memory in zip(coverage, memories, strict=True)
+            ]
         candidates = {
             memory.id: shortlisted.candidates[memory.id]._replace(
+                coverage=share,
                 tokens=similarity,
                 groups=memory.groups,
                 actors=frozenset(map(str.casefold, memory.record.actors)),
                 length=_length(memory.record.action),
                 retention=memory.retention,
             )
-            for memory, similarity in zip(memories, tokens, strict=True)
+            for memory, share, similarity in zip(memories, coverage, tokens, strict=True)
         }
         actors = {actor for candidate in candidates.values() for actor in candidate.actors}
+        words = list(shortlisted.rarity)
         named = named_actor(words, {actor: _terms_of(actor) for actor in actors})
         by_id = {memory.id: memory for memory in memories}
-        ranked = rank(candidates.values(), weights, named=named, limit=limit, pool=shortlisted.pool)
+        ranked = rank(
+            candidates.values(),
+            LOOKUP if is_lookup else scoring.weights,
+            named=named,
+            limit=limit,
+            pool=shortlisted.pool,
+        )
         return [
-            SearchHit(by_id[hit.id], hit.score, hit.parts, _channels(candidates[hit.id]))
+            SearchHit(
+                by_id[hit.id],
+                hit.score,
+                hit.parts,
+                _channels(candidates[hit.id], shortlisted.pool),
+                is_weak(candidates[hit.id].dense, candidates[hit.id].coverage, scoring.floor),
+            )
             for hit in ranked
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Scoring:
-    """The scoring of a query: the weights of the channels, and the least relevant cosine."""
+    """The scoring of a query: the weights of the channels, and the meaning of cosines, if any."""
 
     weights: Weights
-    floor: float
+    cosines: Cosines | None = None
 
     @classmethod
     def of(cls, card: Card | None, query: str) -> "_Scoring":
         if card is None:
-            return cls(LEXICAL, 1.0)
+            return cls(LEXICAL)
         cjk = mostly_cjk(query)
-        return cls(card.weights_for(mostly_cjk=cjk), card.cosines_for(mostly_cjk=cjk).floor)
+        return cls(card.weights_for(mostly_cjk=cjk), card.cosines_for(mostly_cjk=cjk))
+
+    @property
+    def floor(self) -> float:
+        return 1.0 if self.cosines is None else self.cosines.floor
 
 
 def _embedded(active: ActiveIndex, query: str) -> tuple[Vector | None, list[str]]:
@@ -217,21 +277,33 @@ def _embedded(active: ActiveIndex, query: str) -> tuple[Vector | None, list[str]
     return (vector if any(vector) else None), remarks
 
 
-def _shortlisted(candidates: Candidates, scoring: _Scoring, limit: int) -> _Shortlist:
-    """Return the best of the relevant candidates, so that few items are read."""
+def _shortlisted(candidates: Candidates, weights: Weights, *, all_words: bool) -> _Shortlist:
+    """Return the best of the candidates, so that few items are read.
+
+    With `all_words`, all that share a word with the query are read: only the items show which
+    have every word of it, or just this word.
+    """
     hits = {hit.id: hit for hit in (*candidates.dense, *candidates.sparse)}
     dense = {hit.id: hit.score for hit in candidates.dense}
     sparse = {hit.id: hit.score for hit in candidates.sparse}
-    relevant = [
-        Candidate(id_, dense.get(id_), sparse.get(id_), None, groups_of(hit.days, hit.cluster_id))
-        for id_, hit in hits.items()
-        if is_relevant(dense.get(id_), sparse.get(id_), scoring.floor)
-    ]
-    best, pool = shortlist(relevant, scoring.weights, limit=limit)
+    sure_words = len(sparse) if all_words else SURE_OF_PLACE
+    best, pool = shortlist(
+        [
+            Candidate(
+                id_, dense.get(id_), sparse.get(id_), groups=groups_of(hit.days, hit.cluster_id)
+            )
+            for id_, hit in hits.items()
+        ],
+        weights,
+        limit=max(_POOL, sure_words + SURE_OF_PLACE),
+        rarity=sum(candidates.rarity.values()),
+        sure_words=sure_words,
+    )
     return _Shortlist(
         {candidate.id: hits[candidate.id].kind for candidate in best},
         {candidate.id: candidate for candidate in best},
         pool,
+        candidates.rarity,
     )
 
 
@@ -247,22 +319,50 @@ def _successors(
     return successors
 
 
-def _channels(candidate: Candidate) -> dict[str, float]:
+def _channels(candidate: Candidate, pool: PoolStatistics) -> dict[str, float]:
     scores = {
         "vector": candidate.dense,
         "words": candidate.sparse,
+        "share": None if candidate.sparse is None else pool.word_share(candidate.sparse),
+        "coverage": candidate.coverage,
         "tokens": candidate.tokens,
     }
     return {name: score for name, score in scores.items() if score is not None}
 
 
-def _word_scores(words: Sequence[str], texts: Sequence[str]) -> list[float]:
-    """Return the score of each text by the words of the query in it; rare words count for more."""
+def _word_scores(
+    words: Sequence[str], texts: Sequence[str]
+) -> tuple[list[float], dict[str, float]]:
+    """Return the score of each text by the words of the query in it, and each word's rarity."""
     distinct = set(words)
     shared = [distinct.intersection(terms(text)) for text in texts]
     counts = Counter(term for shared_terms in shared for term in shared_terms)
-    weights = {term: log(1 + len(texts) / count) for term, count in counts.items()}
-    return [sum(weights[term] for term in sorted(shared_terms)) for shared_terms in shared]
+    rarity = {term: log(1 + len(texts) / (counts[term] or 0.5)) for term in words}
+    scores = [sum(rarity[term] for term in sorted(shared_terms)) for shared_terms in shared]
+    return scores, rarity
+
+
+def _coverage(rarity: Mapping[str, float], text: str) -> float:
+    """Return the share of the query's words that a text has, by their rarity."""
+    if not rarity:
+        return 0.0
+    present = rarity.keys() & set(terms(text))
+    if len(present) == len(rarity):
+        return 1.0
+    return sum(rarity[term] for term in sorted(present)) / sum(rarity.values())
+
+
+def _is_one_word(query: str, words: Sequence[str]) -> bool:
+    return len(query.split()) == 1 and len(words) <= _WORD_TERMS
+
+
+def _literal(word: str) -> Callable[[str], bool]:
+    """Return a check whether a text has this word as it is written, in either case."""
+    edge = "" if mostly_cjk(word) else r"\b"
+    pattern = f"{edge if word[:1].isalnum() else ''}{re.escape(word)}"
+    pattern += edge if word[-1:].isalnum() else ""
+    search = re.compile(pattern, re.IGNORECASE).search
+    return lambda text: search(text) is not None
 
 
 def _length(action: str) -> int:

@@ -1,0 +1,17 @@
+"""Whether a hit relates to its query, or is only the best that there is."""
+
+WEAK_COVERAGE = 0.5
+"""A hit with less of the query's words, by their rarity, and a low cosine is a weak one."""
+
+
+def is_weak(dense: float | None, coverage: float, floor: float) -> bool:
+    """Return whether neither the cosine nor the words show that a hit relates to its query.
+
+    `floor` is the cosine above which unrelated texts rarely are.
+    """
+    return (dense is None or dense < floor) and coverage < WEAK_COVERAGE
+
+
+def is_recalled(dense: float | None, sparse: float | None, floor: float) -> bool:
+    """Return whether a recall may show a hit: it shares a word, or its cosine is high enough."""
+    return (sparse is not None and sparse > 0) or (dense is not None and dense >= floor)
