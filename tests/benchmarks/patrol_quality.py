@@ -19,7 +19,7 @@ from random import Random
 from nacre.being.patrol.planning.plans import Planner
 from tests.being.patrol.stand_in import StandIn
 from tests.benchmarks.patrolled import Patrolled
-from tests.benchmarks.recall_quality import DATA, LOCOMO
+from tests.benchmarks.recall_quality.datasets import DATA, LOCOMO
 from tests.benchmarks.table import show
 from tests.benchmarks.variants import OTHER, SAME, Variant
 

@@ -20,7 +20,8 @@ from statistics import fmean
 from nacre.being.memory.model.types import Node
 from tests.benchmarks.memory_load import mind
 from tests.benchmarks.patrolled import Patrolled
-from tests.benchmarks.recall_quality import LOCOMO, Memory, Question, locomo
+from tests.benchmarks.recall_quality.datasets import LOCOMO, locomo
+from tests.benchmarks.recall_quality.tasks import Memory, Question
 from tests.benchmarks.table import show
 
 DAYS = 365

@@ -14,7 +14,7 @@ from tests.benchmarks.patrol_quality import (
     report_clusters,
     report_duplicates,
 )
-from tests.benchmarks.recall_quality import LOCOMO
+from tests.benchmarks.recall_quality.datasets import LOCOMO
 from tests.benchmarks.variants import OTHER
 
 pytestmark = pytest.mark.benchmark

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.recall_quality import JSQUAD, LOCOMO, jsquad, locomo, measure, report
+from tests.benchmarks.recall_quality.datasets import JSQUAD, LOCOMO, jsquad, locomo
+from tests.benchmarks.recall_quality.measure import measure, report
 
 pytestmark = pytest.mark.benchmark
 
