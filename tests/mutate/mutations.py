@@ -530,8 +530,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.recall.answer",
         "being/memory/search/queries.py",
-        "        groups = grouped(result.hits, RECALL_MEMORIES)",
-        "        groups = grouped(result.hits, RECALL_MEMORIES + 1)",
+        "        groups = grouped(recalled(result)[:_RECALL_POOL], RECALL_MEMORIES)",
+        "        groups = grouped(recalled(result)[:_RECALL_POOL], RECALL_MEMORIES + 1)",
     ),
     Mutation(
         "003.recall.counts",

@@ -15,12 +15,13 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from nacre.adapters.embeddings.builtin_models import BUILTIN
 from tests.benchmarks.recall_quality import datasets
 from tests.benchmarks.recall_quality.measure import Answer, Quality, answers, report
 from tests.benchmarks.recall_quality.misses import by_cause, shown
 from tests.benchmarks.recall_quality.tasks import Task
 
-CHOSEN = ("none", "builtin", "builtin-multilingual")
+CHOSEN = ("none", *BUILTIN)
 LANGUAGES = {"en": "English", "ja": "Japanese", "mix": "across languages"}
 YOUNG = (3, 10, 30)
 

@@ -6,10 +6,11 @@ nothing. Candidates of one day or cluster lift each other, and the one person th
 lifts a candidate. Memories that were not recalled for a long time score up to a tenth lower.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from heapq import nlargest
 from math import sqrt
-from operator import attrgetter
+from operator import add, attrgetter
 from typing import NamedTuple
 
 from nacre.core.lazy_dataclasses import dataclass
@@ -30,7 +31,6 @@ TOKENS_FROM, TOKENS_SPAN = 0.3, 0.5  # similarities of .3 are usual between unre
 ACTOR_BOOST = 0.7
 LENGTH_BOOST = 0.05  # "Thanks!" matches a lot and says little
 FULL_LENGTH = 12  # terms from which a memory is long enough
-LIFTING = 2  # best of a group whose mean lifts the group; with three, recall is lower
 BUSY_GROUP = 30  # candidates of one group from which each of them is lifted less
 RETENTION_SHARE = 0.1  # relevance first
 SURE_OF_PLACE = 5  # best by meaning and by words that are always ranked in full
@@ -98,21 +98,22 @@ def shortlist(
     best `sure_words` by words are on the list in any case, as far as the limit allows.
     """
     ordered = sorted(candidates, key=_id)
-    pool = PoolStatistics(
-        _span([candidate.dense for candidate in ordered]),
-        max([rarity, *(candidate.sparse or 0.0 for candidate in ordered)]),
-        {},
-        Counter(group for candidate in ordered for group in candidate.groups),
-    )
-    scores = [sum(_first_channels(candidate, weights, pool)) for candidate in ordered]
+    sparse = [candidate.sparse or 0.0 for candidate in ordered]
+    dense = [candidate.dense for candidate in ordered]
+    sizes = Counter(group for candidate in ordered for group in candidate.groups)
+    pool = PoolStatistics(_span(dense), max([rarity, *sparse]), {}, sizes)
+    scores = list(map(add, *_first_channels(dense, sparse, weights, pool)))
     lifts = _lifts(ordered, scores, pool)
     totals = [score + weights.lift * lift for score, lift in zip(scores, lifts, strict=True)]
+    cosines = [-2.0 if cosine is None else cosine for cosine in dense]
+    places = range(len(ordered))
     sure = {
-        place
-        for channel, count in (("dense", SURE_OF_PLACE), ("sparse", sure_words))
-        for place in _best_places([getattr(candidate, channel) for candidate in ordered], count)
+        *nlargest(SURE_OF_PLACE, places, key=cosines.__getitem__),
+        *nlargest(sure_words, places, key=sparse.__getitem__),
     }
-    order = sorted(range(len(ordered)), key=lambda place: (place not in sure, -totals[place]))
+    best_first = sorted(places, key=totals.__getitem__, reverse=True)
+    order = [place for place in best_first if place in sure]
+    order += [place for place in best_first if place not in sure]
     unlisted = order[limit:]
     best = _best_of([ordered[place] for place in unlisted], [scores[place] for place in unlisted])
     return [ordered[place] for place in order[:limit]], pool._replace(best=best)
@@ -133,13 +134,20 @@ def rank(
     ordered = sorted(candidates, key=_id)
     if pool is None:
         _, pool = shortlist(ordered, weights, limit=len(ordered))
+    first_channels = _first_channels(
+        [candidate.dense for candidate in ordered],
+        [candidate.sparse or 0.0 for candidate in ordered],
+        weights,
+        pool,
+    )
     channels = [
         (
-            *_first_channels(candidate, weights, pool),
+            dense,
+            sparse,
             weights.coverage * candidate.coverage**2,
             weights.tokens * _token_share(candidate.tokens),
         )
-        for candidate in ordered
+        for candidate, dense, sparse in zip(ordered, *first_channels, strict=True)
     ]
     lifts = _lifts(ordered, [sum(values) for values in channels], pool)
     share = 1 / _bound(weights)
@@ -179,16 +187,22 @@ def named_actor(query: Collection[str], actors: Mapping[str, Sequence[str]]) -> 
 
 
 def _first_channels(
-    candidate: Candidate, weights: Weights, pool: PoolStatistics
-) -> tuple[float, float]:
+    dense: Sequence[float | None], sparse: Sequence[float], weights: Weights, pool: PoolStatistics
+) -> tuple[list[float], list[float]]:
     """Return the weighted scores by vector and by words, which need no text."""
-    dense = 0.0
-    if weights.dense and candidate.dense is not None:
-        bottom, top = pool.dense
-        dense = 1.0 if top <= bottom else (candidate.dense - bottom) / (top - bottom)
-        dense = weights.dense * min(1.0, max(0.0, dense)) ** DENSE_POWER
-    sparse = weights.sparse * pool.word_share(candidate.sparse) ** SPARSE_POWER
-    return dense, sparse
+    bottom, top = pool.dense
+    span, scale = top - bottom, max(pool.sparse, max(sparse, default=0.0)) or 1.0
+    if span > 0:
+        meaning = [
+            0.0
+            if cosine is None or cosine <= bottom
+            else weights.dense * min(1.0, (cosine - bottom) / span) ** DENSE_POWER
+            for cosine in dense
+        ]
+    else:
+        meaning = [0.0 if cosine is None else weights.dense for cosine in dense]
+    words = [weights.sparse * (score / scale) ** SPARSE_POWER for score in sparse]
+    return meaning, words
 
 
 def _token_share(similarity: float | None) -> float:
@@ -202,24 +216,19 @@ def _span(values: Iterable[float | None]) -> tuple[float, float]:
     return (min(scores), max(scores)) if scores else (0.0, 0.0)
 
 
-def _best_places(values: Sequence[float | None], count: int) -> list[int]:
-    """Return the places of the best values."""
-    places = [place for place, value in enumerate(values) if value is not None]
-    return sorted(places, key=lambda place: -(values[place] or 0.0))[:count]
-
-
-def _best_of(candidates: Sequence[Candidate], scores: Sequence[float]) -> dict[str, list[float]]:
-    """Return the best scores of each group, highest first."""
-    members: dict[str, list[float]] = defaultdict(list)
+def _best_of(
+    candidates: Sequence[Candidate], scores: Sequence[float]
+) -> dict[str, tuple[float, ...]]:
+    """Return the two best scores of each group, or its only one, highest first."""
+    best: dict[str, tuple[float, ...]] = {}
     for candidate, score in zip(candidates, scores, strict=True):
         for group in candidate.groups:
-            members[group].append(score)
-    return {
-        group: sorted(group_scores, reverse=True)[:LIFTING]
-        if len(group_scores) > 1  # most groups have one member
-        else group_scores
-        for group, group_scores in members.items()
-    }
+            before = best.get(group)
+            if before is None:
+                best[group] = (score,)
+            elif len(before) == 1 or score > before[1]:
+                best[group] = (max(before[0], score), min(before[0], score))
+    return best
 
 
 def _lifts(
@@ -227,16 +236,19 @@ def _lifts(
 ) -> list[float]:
     """Return for each candidate how much its best group lifts it.
 
-    The mean of the best scores of a group lifts its members, and the better ones lift themselves.
-    Members of a busy group are lifted less, because more of them are there by accident.
+    The mean of the two best scores of a group lifts its members, and the better ones lift
+    themselves. Members of a busy group are lifted less, because more of them are there by
+    accident.
     """
     lifts = {}
-    for group, scores_of_group in _best_of(candidates, scores).items():
-        best = sorted([*scores_of_group, *pool.best.get(group, ())], reverse=True)[:LIFTING]
-        crowd = min(1.0, sqrt(BUSY_GROUP / max(1, pool.sizes.get(group, 1))))
-        lifts[group] = crowd * sum(best) / len(best)
+    for group, best in _best_of(candidates, scores).items():
+        if group in pool.best:
+            best = tuple(sorted((*best, *pool.best[group]), reverse=True)[:2])
+        crowd = pool.sizes.get(group, 1)
+        share = sqrt(BUSY_GROUP / crowd) if crowd > BUSY_GROUP else 1.0
+        lifts[group] = share * sum(best) / len(best)
     return [
-        max([score, *(lifts[group] for group in candidate.groups)])
+        max(score, *map(lifts.__getitem__, candidate.groups)) if candidate.groups else score
         for candidate, score in zip(candidates, scores, strict=True)
     ]
 

@@ -1,4 +1,4 @@
-"""Whether a hit relates to its query, or is only the best that there is."""
+"""Rules that tell hits that relate to their query from those that are only the best there is."""
 
 WEAK_COVERAGE = 0.5
 """A hit with less of the query's words, by their rarity, and a low cosine is a weak one."""

@@ -41,7 +41,7 @@ LIVING = Filter(states=frozenset({"active", "dying", "pending"}))
 FINDABLE = Filter(states=frozenset({"active", "dying", "pending", "dead"}))
 """The filter of a search: dead nodes too, because a search may bring them back."""
 
-_POOL = 40  # candidates that are read from the items and ranked in full
+_POOL = 50  # candidates that are read from the items and ranked in full
 _STEM_ONLY = 0.5  # of the coverage, for a memory with another form of the one word
 _WORD_TERMS = 3  # of one word, such as XY-17-b or four Japanese letters
 
@@ -84,6 +84,7 @@ class _Shortlist:
     candidates: Mapping[str, Candidate]
     pool: PoolStatistics
     rarity: Mapping[str, float]  # of each word of the query
+    has_all_words: bool = False  # all memories that share a word with the query were found by it
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,12 @@ class Search:
         tokens: Sequence[float | None] = [None] * len(memories)
         if self.tokens is not None and scoring.weights.tokens > 0:
             tokens = self.tokens.score(query, [memory.text for memory in memories])
-        coverage = [_coverage(shortlisted.rarity, memory.text) for memory in memories]
+        coverage = [
+            0.0
+            if shortlisted.has_all_words and shortlisted.candidates[memory.id].sparse is None
+            else _coverage(shortlisted.rarity, memory.text)
+            for memory in memories
+        ]
         # A word that is asked alone is looked up: memories with exactly this word come first.
         is_lookup = _is_one_word(query, list(shortlisted.rarity)) and 1.0 in coverage
         if is_lookup:
@@ -304,6 +310,7 @@ def _shortlisted(candidates: Candidates, weights: Weights, *, all_words: bool) -
         {candidate.id: candidate for candidate in best},
         pool,
         candidates.rarity,
+        has_all_words=len(candidates.sparse) < SEARCH_CANDIDATES,
     )
 
 
