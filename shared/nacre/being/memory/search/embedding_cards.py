@@ -26,8 +26,8 @@ _UNKNOWN = Card(
     emb_id="",
     cosines=_ORDINARY,
     cjk_cosines=_ORDINARY,
-    weights=Weights(dense=0.6, sparse=0.4, tokens=0.0),
-    cjk_weights=Weights(dense=0.3, sparse=0.7, tokens=0.0),
+    weights=Weights(dense=0.8, sparse=1.0, tokens=0.0),
+    cjk_weights=Weights(dense=0.4, sparse=1.0, tokens=0.0),
 )
 
 _CARDS = {
@@ -52,15 +52,15 @@ _CARDS = {
             emb_id="builtin:potion-multilingual-128m:128:1",
             cosines=Cosines(mean=0.12, deviation=0.099, floor=0.34, join=0.39),
             cjk_cosines=Cosines(mean=0.08, deviation=0.103, floor=0.3, join=0.36),
-            weights=Weights(dense=0.2, sparse=0.5, tokens=0.5),
-            cjk_weights=Weights(dense=0.2, sparse=0.5, tokens=0.5),
+            weights=Weights(dense=0.5, sparse=1.0, tokens=0.9),
+            cjk_weights=Weights(dense=0.2, sparse=1.0, tokens=0.6),
         ),
         Card(  # snowflake-arctic-embed-s, int8, from a folder named after it
             emb_id="onnx:f93ff225320628d2:384:1601020a",
             cosines=Cosines(mean=0.716, deviation=0.041, floor=0.59, join=0.83),
             cjk_cosines=Cosines(mean=0.954, deviation=0.02, floor=0.67, join=1.0),
-            weights=Weights(dense=0.5, sparse=0.3, tokens=0.2),
-            cjk_weights=Weights(dense=0.3, sparse=0.7, tokens=0.0),
+            weights=Weights(dense=1.0, sparse=0.8, tokens=0.9, lift=0.5),
+            cjk_weights=Weights(dense=0.1, sparse=1.0, tokens=0.0),
         ),
     )
 }
