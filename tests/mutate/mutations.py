@@ -530,14 +530,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.recall.answer",
         "being/memory/search/queries.py",
-        "        groups = grouped(recalled(result)[:_RECALL_POOL], RECALL_MEMORIES)",
-        "        groups = grouped(recalled(result)[:_RECALL_POOL], RECALL_MEMORIES + 1)",
+        "        groups = grouped(recalled.hits, RECALL_MEMORIES)",
+        "        groups = grouped(recalled.hits, RECALL_MEMORIES + 1)",
     ),
     Mutation(
         "003.recall.counts",
         "being/memory/search/queries.py",
-        "        self._count(being_id, [hit.memory for hit in hits], counted=counted)\n        return Reply(recall_block",
-        "        return Reply(recall_block",
+        "        self._count(being_id, [hit.memory for hit in hits], counted=counted)\n        traced",
+        "        traced",
     ),
     Mutation(
         "003.get_context.shape",

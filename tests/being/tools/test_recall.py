@@ -121,6 +121,38 @@ def test_dead_and_superseded_nodes_stay_away(mind: Minded) -> None:
     )
 
     assert mind.call("recall", user_message="Who fed the cat?")["content"] == NOTHING
+    mind.remember(a_node(3, action=CAT))
+    assert a_node(3).node_id in mind.text("recall", user_message="Who fed the cat?")
+
+
+def test_one_shared_word_recalls_and_counts_nothing(mind: Minded) -> None:
+    mind.remember(a_node(1, action="Bo gave Ann a timer in the garden"), a_node(2, action=CAT))
+    before = mind.table.writes
+
+    result = mind.call("recall", user_message="please set a timer of ten minutes for the eggs")
+
+    assert result["content"] == NOTHING
+    assert result["_meta"]["nacre/search"]["memories"] == []
+    assert mind.table.writes == before
+    assert a_node(1).node_id in mind.text("recall", user_message="What did Bo give Ann?")
+    assert mind.table.writes > before
+
+
+def test_without_a_model_two_words_or_a_name_recall_a_memory(wordy: Minded) -> None:
+    wordy.note(CAT, "Ann paid her taxes", "the parcel from Leeds was lost")
+
+    assert CAT in wordy.text("recall", user_message="Where is the garden of the black cat?")
+    assert "Leeds" in wordy.text("recall", user_message="Where in Leeds?")
+    assert wordy.call("recall", user_message="black coffee tastes best")["content"] == NOTHING
+
+
+@pytest.mark.parametrize(
+    "message", ["thanks", "\U0001f44d", "x = [i for i in range(9)]", "?", "ok " * 34_000]
+)
+def test_a_message_without_a_subject_recalls_nothing(mind: Minded, message: str) -> None:
+    mind.note(CAT, "Ann paid her taxes")
+
+    assert mind.call("recall", user_message=message)["content"] == NOTHING
 
 
 def test_a_very_long_message_is_searched_by_its_beginning(mind: Minded) -> None:

@@ -171,6 +171,6 @@ def test_every_script_is_found_and_shown_as_it_was_noted(
 
     for text in (
         mind.text("search_memory", query=query).splitlines()[1],
-        mind.text("recall", user_message=query),  # in any order
+        mind.text("recall", user_message=action),  # in any order
     ):
         assert f"לאה 🌊: {action} (בית)" in text

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from nacre.being.memory.model.types import SceneText
 from nacre.being.memory.text.memory_text import Fragment, recall_block, scene_line, shown_line
-from nacre.core.limits import RECALL_BYTES
+from nacre.core.limits import RECALL_BYTES, RECALL_TOKENS
 
 
 def scene_text(action: str, **fields: Any) -> SceneText:
@@ -56,6 +56,22 @@ def test_a_block_holds_every_fragment_with_its_source() -> None:
 
     assert (lines[0], lines[-1]) == ("<memory-recall>", "</memory-recall>")
     assert sorted(lines[1:-1]) == ["- one [node one]", "- three [node three]", "- two [node two]"]
+
+
+def test_a_fragment_says_how_well_it_matches() -> None:
+    block = recall_block([Fragment("one", "node 1", "close match")], "hello")
+
+    assert "- one (close match) [node 1]" in block.splitlines()
+
+
+def test_a_block_in_japanese_has_as_many_tokens_as_one_in_english() -> None:
+    english, japanese = (
+        recall_block([Fragment(char * 5000, "node 1")], "hello") for char in ("x", "猫")
+    )
+
+    assert english.count("x") > 4 * RECALL_TOKENS - 80
+    assert RECALL_TOKENS - 30 < japanese.count("猫") < RECALL_TOKENS
+    assert 4 * RECALL_TOKENS == RECALL_BYTES
 
 
 def test_the_message_decides_the_order() -> None:

@@ -173,6 +173,17 @@ def test_the_model_knows_who_it_is_what_it_remembers_and_what_it_may_call(world:
     ]
 
 
+def test_an_order_that_needs_no_memory_gets_none(laptop: World) -> None:
+    laptop.mind.note("Ann planted a walnut tree behind the shed")
+
+    laptop.text("Translate the word tree into Finnish, please")
+    laptop.text("Where did Ann plant the walnut tree?")
+
+    silent, speaking = (question.system for question in laptop.model.questions)
+    assert "<memory-recall>" not in silent
+    assert "walnut tree behind the shed (close match) [scene " in speaking
+
+
 def test_the_beginning_of_the_prompt_stays_the_same_for_caches(laptop: World) -> None:
     laptop.text("Tell me about the walnut tree in the garden")
     laptop.text("Tell me about the boat of Bob at sea")

@@ -7,16 +7,9 @@ from nacre.being.memory.model.fields import checked_days
 from nacre.being.memory.model.types import Node
 from nacre.being.memory.search.browse import MemoryBrowser
 from nacre.being.memory.search.candidates import Memory
-from nacre.being.memory.search.relevance import is_recalled
+from nacre.being.memory.search.recall_signals import RecalledHits, recalled_hits
 from nacre.being.memory.search.result_list import found_text, message_list, trace
-from nacre.being.memory.search.search import (
-    FINDABLE,
-    LIVING,
-    Mode,
-    Search,
-    SearchHit,
-    SearchResult,
-)
+from nacre.being.memory.search.search import FINDABLE, LIVING, Mode, Search, SearchHit
 from nacre.being.memory.store.history import History
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.memory.text.memory_text import Fragment, recall_block, shown_line
@@ -24,8 +17,7 @@ from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import RECALL_MEMORIES
 from nacre.ports.vectors import Filter
 
-_RECALL_POOL = 4 * RECALL_MEMORIES  # hits to group
-_GATED_POOL = 40  # hits that the gate chooses from
+_RECALL_POOL = 40  # hits that the gate compares and chooses from
 _SHOWN_SIMILAR = 1  # next to the best of a group: "Ann lent Bob 200" and "Bob lent Ann 200"
 
 
@@ -51,18 +43,23 @@ class MemoryQueries:
     def recall(self, being_id: str, message: str, *, counted: bool) -> Reply:
         """Return a block of the living memories related to a message, or no text.
 
-        Similar memories count as one, so that an event that was told in many ways leaves room
-        for others.
+        There is no text for a message that needs no memory. Similar memories count as one, so
+        that an event that was told in many ways leaves room for others.
         """
-        result = self._search.find(being_id, message, limit=_GATED_POOL, where=LIVING)
-        groups = grouped(recalled(result)[:_RECALL_POOL], RECALL_MEMORIES)
+        result = self._search.find(being_id, message, limit=_RECALL_POOL, where=LIVING)
+        recalled = recalled_hits(message, result)
+        groups = grouped(recalled.hits, RECALL_MEMORIES)
         hits = tuple(hit for group in groups for hit in group)
         fragments = [
-            replace(_fragment(first), similar=tuple(map(_fragment, others)))
+            replace(
+                _fragment(first, recalled),
+                similar=tuple(_fragment(hit, recalled) for hit in others),
+            )
             for first, *others in groups
         ]
         self._count(being_id, [hit.memory for hit in hits], counted=counted)
-        return Reply(recall_block(fragments, message), trace(replace(result, hits=hits)))
+        traced = trace(replace(result, hits=hits)) | {"gate": recalled.trace}
+        return Reply(recall_block(fragments, message), traced)
 
     def search(
         self,
@@ -141,16 +138,6 @@ class MemoryQueries:
             self._nodes.touch(being_id, amounts, nodes=nodes)
 
 
-def recalled(result: SearchResult) -> list[SearchHit]:
-    """Return the hits of a search that a recall may show unasked."""
-    floor = 1.0 if result.cosines is None else result.cosines.floor
-    return [
-        hit
-        for hit in result.hits
-        if is_recalled(hit.channels.get("vector"), hit.channels.get("words"), floor)
-    ]
-
-
 def grouped(hits: Sequence[SearchHit], limit: int) -> list[list[SearchHit]]:
     """Return the best hits in at most `limit` groups of similar memories, best first.
 
@@ -180,5 +167,7 @@ def _are_same_event(first: SearchHit, second: SearchHit) -> bool:
     return fingerprint is not None and fingerprint == second.memory.record.fingerprint
 
 
-def _fragment(hit: SearchHit) -> Fragment:
-    return Fragment(shown_line(hit.memory.record), f"{hit.memory.kind} {hit.memory.id}")
+def _fragment(hit: SearchHit, recalled: RecalledHits) -> Fragment:
+    memory = hit.memory
+    match = recalled.matches[memory.id]
+    return Fragment(shown_line(memory.record), f"{memory.kind} {memory.id}", f"{match} match")

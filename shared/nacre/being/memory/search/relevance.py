@@ -10,8 +10,3 @@ def is_weak(dense: float | None, coverage: float, floor: float) -> bool:
     `floor` is the cosine above which unrelated texts rarely are.
     """
     return (dense is None or dense < floor) and coverage < WEAK_COVERAGE
-
-
-def is_recalled(dense: float | None, sparse: float | None, floor: float) -> bool:
-    """Return whether a recall may show a hit: it shares a word, or its cosine is high enough."""
-    return (sparse is not None and sparse > 0) or (dense is not None and dense >= floor)

@@ -26,7 +26,7 @@ from nacre.being.memory.search.ranking import (
 )
 from nacre.being.memory.search.relevance import is_weak
 from nacre.core.errors import UnavailableError
-from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import MAX_QUERY, SEARCH_CANDIDATES
 from nacre.ports.embedder import Card, Cosines, TokenSimilarity, Vector, Weights
 from nacre.ports.vectors import Candidates, Filter, Kind, Question
@@ -67,13 +67,16 @@ class SearchHit:
 class SearchResult:
     """The hits, best first, how they were found, and remarks on the search.
 
-    `cosines` says what the cosines of a search by vectors mean.
+    `cosines` says what the cosines of a search by vectors mean, `vector` is that of the query, and
+    `emb_id` its model.
     """
 
     hits: tuple[SearchHit, ...]
     kind: SearchKind
     remarks: tuple[str, ...] = ()
     cosines: Cosines | None = None
+    vector: Vector | None = field(default=None, compare=False)
+    emb_id: str = field(default="none", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,10 @@ class Search:
         if kind != "vector" and mode == "and":
             memories = [memory for memory in memories if set(words).issubset(terms(memory.text))]
         hits = self._ranked(query, memories, shortlisted, scoring, limit)
-        return SearchResult(tuple(hits), kind, tuple(remarks), scoring.cosines)
+        result = SearchResult(tuple(hits), kind, tuple(remarks), scoring.cosines)
+        if kind != "vector":
+            return result
+        return replace(result, vector=vector, emb_id=active.index.emb_id)
 
     def _read(self, being_id: str, shortlisted: _Shortlist) -> tuple[list[Memory], _Shortlist]:
         """Load the shortlisted memories, and the nodes that some of them have just become.
