@@ -4,6 +4,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -113,6 +114,31 @@ def test_a_hit_says_when_it_was_and_where_it_belongs(index: VectorIndex) -> None
 
     assert found.dense == (Hit("a", "scene", 1.0, days, "c"),)
     assert found.sparse == (Hit("a", "scene", found.sparse[0].score, days, "c"),)
+
+
+def test_points_are_listed_in_order_of_time(index: VectorIndex) -> None:
+    index.upsert(
+        "b",
+        [
+            point("late", unit(1), days=("2026-03-09",)),
+            point("twice", None, days=("2026-01-10", "2026-03-01")),
+            point("b", None, days=("2026-02-02",)),
+            point("a", unit(1), days=("2026-02-02",), state="dead"),
+        ],
+    )
+    index.upsert("other", [point("theirs", unit(1), days=("2026-02-02",))])
+
+    def listed(limit: int = 9, **where: Any) -> tuple[list[str], bool]:
+        listing = index.list_days("b", Filter(**where), limit=limit)
+        return [hit.id for hit in listing.hits], listing.truncated
+
+    assert listed() == (["twice", "a", "b", "late"], False)
+    assert listed(day_from="2026-02-01") == (["a", "b", "twice", "late"], False)
+    assert listed(day_to="2026-02-02", states=frozenset({"active"})) == (["twice", "b"], False)
+    assert listed(2) == (["twice", "a"], True)
+    assert listed(4) == (["twice", "a", "b", "late"], False)
+    assert listed(day_from="2027-01-01") == ([], False)
+    assert index.list_days("nobody", EVERY, limit=9).hits == ()
 
 
 def test_a_point_without_a_vector_is_not_among_the_nearest(index: VectorIndex) -> None:

@@ -113,6 +113,7 @@ RECALL_MEMORIES = 3  # the answer to most questions is among three
 SEARCH_MEMORIES = 10  # the default of a search
 MAX_SEARCH_MEMORIES = 30  # for more, ask a narrower question
 SEARCH_CANDIDATES = 300  # per channel; a third of them would cost a point of recall
+LISTED_POINTS = 10_000  # memories that a list by days puts in order; dates narrow it
 SCANNED_BYTES = 4 * 1024 * 1024  # of the newest memories, read by a search without an index
 CONTEXT_PROMPT_BYTES = 12_000  # about 3,000 tokens, sent with every conversation
 CONTEXT_SNAPSHOT_BYTES = 16_000  # about 4,000 tokens

@@ -83,6 +83,14 @@ class Candidates:
     rarity: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Points in order of time, without scores."""
+
+    hits: tuple[Hit, ...]
+    truncated: bool = False  # the store did not look at all of its points
+
+
 class VectorIndex(Protocol):
     """The points of one embedding, `emb_id`; no Being ever sees another's.
 
@@ -108,6 +116,14 @@ class VectorIndex(Protocol):
 
     def search(self, being_id: str, question: Question) -> Candidates:
         """Return up to `limit` hits for the vector and as many for the terms."""
+        ...
+
+    def list_days(self, being_id: str, where: Filter, *, limit: int) -> Listing:
+        """Return the first `limit` points that pass the filter, in order of time.
+
+        The day of a point is its first day within the filter; points of one day are in the order
+        of their ids. The listing is truncated if more points pass.
+        """
         ...
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:

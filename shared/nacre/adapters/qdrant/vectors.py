@@ -22,15 +22,27 @@ from nacre.adapters.vectors.point_rules import (
     check_points,
     check_question,
     day_number,
+    in_order_of_time,
     iso_day,
     term_counts,
 )
+from nacre.core.limits import LISTED_POINTS
 from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Point, Question, dimension_of
+from nacre.ports.vectors import (
+    Candidates,
+    Filter,
+    Hit,
+    Kind,
+    Listing,
+    Point,
+    Question,
+    dimension_of,
+)
 
 _POINTS = uuid.UUID("6f1d0a0e-7c0b-5b0e-9a39-2f5a3c1f4f10")  # the namespace of our point ids
 _TERM_BITS = 32  # the size of an index in a sparse vector
 _BATCH = 100  # points in a request: half a megabyte to two
+_LIST_PAGE = 1000  # points of a list by days in a request: about 200 kB
 _TIES = 16  # extra hits, so that equal scores at the end can be sorted
 _DECIMALS = 6
 _PROBED_TERMS = 32  # of a question; each costs a small request in the batch
@@ -157,6 +169,39 @@ class QdrantVectors:
         count = self._call("count", lambda: self._client.count(self._alias, exact=False)).count
         absent = log(2 * count + 2)
         return [absent if rarity is None else rarity for rarity in rarities]
+
+    def list_days(self, being_id: str, where: Filter, *, limit: int) -> Listing:
+        """Return the first points that pass the filter, in order of time."""
+        check_names(being_id)
+        filter_ = _filter(being_id, where)
+        hits: dict[str, Hit] = {}
+        offset: Any = None
+        while filter_ is not None:
+            try:
+                records, offset = self._page(filter_, offset)
+            except MissingCollectionError:
+                break
+            page = {hit.id: hit for hit in _listed(records, being_id)}
+            # Without this check, a server that repeats a page would be read for ever.
+            if not page.keys().isdisjoint(hits):
+                raise not_understood("scroll")
+            hits |= page
+            if offset is None or len(hits) > LISTED_POINTS:
+                break
+        ordered = in_order_of_time(hits.values(), where)
+        return Listing(tuple(ordered[:limit]), truncated=offset is not None or len(hits) > limit)
+
+    def _page(self, filter_: models.Filter, offset: Any) -> tuple[list[models.Record], Any]:
+        return self._call(
+            "scroll",
+            lambda: self._client.scroll(
+                self._alias,
+                scroll_filter=filter_,
+                limit=_LIST_PAGE,
+                offset=offset,
+                with_payload=["being_id", "id", "kind", "days", "cluster_id"],
+            ),
+        )
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         """Return the next points as (id, text_sha), in the order of Qdrant's own ids."""
@@ -295,18 +340,31 @@ def _belongs_to(being_id: str, payload: Mapping[str, Any] | None) -> bool:
 
 def _hits(points: Sequence[models.ScoredPoint], being_id: str, limit: int) -> tuple[Hit, ...]:
     try:
-        hits = [_hit(point) for point in points if _belongs_to(being_id, point.payload)]
+        hits = [
+            _hit(point.payload, point.score)
+            for point in points
+            if _belongs_to(being_id, point.payload)
+        ]
     except (LookupError, TypeError, ValueError):
         raise not_understood("query") from None
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit])
 
 
-def _hit(point: models.ScoredPoint) -> Hit:
-    payload: Mapping[str, Any] = point.payload or {}
+def _listed(records: Sequence[models.Record], being_id: str) -> list[Hit]:
+    try:
+        return [
+            _hit(record.payload, 0.0) for record in records if _belongs_to(being_id, record.payload)
+        ]
+    except (LookupError, TypeError, ValueError):
+        raise not_understood("scroll") from None
+
+
+def _hit(fields: Mapping[str, Any] | None, score: float) -> Hit:
+    payload: Mapping[str, Any] = fields or {}
     hit = Hit(
         id=payload["id"],
         kind=payload["kind"],
-        score=round(point.score, _DECIMALS) + 0.0,
+        score=round(score, _DECIMALS) + 0.0,
         days=tuple(iso_day(number) for number in payload["days"]),
         cluster_id=payload["cluster_id"],
     )

@@ -14,7 +14,7 @@ from nacre.adapters.vectors.point_matrix import PointMatrix
 from nacre.adapters.vectors.point_rules import check_names, check_points, check_question
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.limits import INDEXED_BEINGS_IN_MEMORY
-from nacre.ports.vectors import Candidates, Point, Question, dimension_of
+from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, dimension_of
 
 
 class LocalVectors:
@@ -52,6 +52,14 @@ class LocalVectors:
         with points.lock:
             points.catch_up(self._points)
             return points.matrix.search(question)
+
+    def list_days(self, being_id: str, where: Filter, *, limit: int) -> Listing:
+        """Return the first points that pass the filter, in order of time."""
+        check_names(being_id)
+        points = self._in_memory(being_id)
+        with points.lock:
+            points.catch_up(self._points)
+            return points.matrix.list_days(where, limit)
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         """Return the next points as (id, text_sha), in the order of their ids."""

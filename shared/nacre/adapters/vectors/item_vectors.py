@@ -10,14 +10,14 @@ from itertools import islice
 
 from nacre.adapters.vectors.point_matrix import PointMatrix
 from nacre.adapters.vectors.point_rows import Row, pack_terms
-from nacre.adapters.vectors.point_rules import check_question
+from nacre.adapters.vectors.point_rules import check_names, check_question
 from nacre.being.memory.index.vector_items import VectorItem, from_item, pages
 from nacre.being.memory.model import keys
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import EXACT_ITEM_POINTS, SCANNED_BYTES
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Table
-from nacre.ports.vectors import Candidates, Point, Question, dimension_of
+from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, dimension_of
 from nacre.text.analysis import terms
 
 _PAGE = 500
@@ -49,18 +49,29 @@ class ItemVectors:
     def search(self, being_id: str, question: Question) -> Candidates:
         """Return up to `limit` hits for a vector and as many for terms."""
         check_question(being_id, question, self._dimension)
-        items = self._all(being_id)
-        truncated = items is None
-        rows = [self._row(item) for item in (self._newest(being_id) if items is None else items)]
-        matrix = PointMatrix(self._dimension)
-        matrix.add(rows)
+        matrix, truncated = self._matrix(being_id)
         return replace(matrix.search(question), truncated=truncated)
+
+    def list_days(self, being_id: str, where: Filter, *, limit: int) -> Listing:
+        """Return the first points that pass the filter, in order of time."""
+        check_names(being_id)
+        matrix, truncated = self._matrix(being_id)
+        listing = matrix.list_days(where, limit)
+        return Listing(listing.hits, truncated or listing.truncated)
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         """Return the next points as (id, text_sha), in the order of their ids."""
         for items in pages(self._table, being_id, after=after, size=limit):
             return [(item.id, item.digest(self.emb_id)) for item in items]
         return []
+
+    def _matrix(self, being_id: str) -> tuple[PointMatrix, bool]:
+        """Return the points to search, and whether older ones were left out."""
+        items = self._all(being_id)
+        rows = [self._row(item) for item in (self._newest(being_id) if items is None else items)]
+        matrix = PointMatrix(self._dimension)
+        matrix.add(rows)
+        return matrix, items is None
 
     def _all(self, being_id: str) -> list[VectorItem] | None:
         """Return all points; None if there are too many to read for a search."""

@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nacre.adapters.vectors.point_rows import TERM, Row
-from nacre.adapters.vectors.point_rules import day_number, term_hash
+from nacre.adapters.vectors.point_rules import day_number, in_order_of_time, term_hash
 from nacre.adapters.vectors.postings import Postings
 from nacre.ports.embedder import Vector
 from nacre.ports.packed_vectors import PackedVector
-from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Question
+from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Listing, Question
 
 
 class Column:
@@ -119,6 +119,16 @@ class PointMatrix:
             sparse=sparse,
             rarity=rarity,
         )
+
+    def list_days(self, where: Filter, limit: int) -> Listing:
+        """Return the first points that pass the filter, in order of time."""
+        rows = np.flatnonzero(self._matches(where)).tolist()
+        hits = in_order_of_time([self._hit(row, 0.0) for row in rows], where)
+        return Listing(tuple(hits[:limit]), truncated=len(hits) > limit)
+
+    def _hit(self, row: int, score: float) -> Hit:
+        kind = _KINDS[self._kinds.values[row]]
+        return Hit(self._ids[row], kind, score, self._days_of[row], self._cluster_of[row])
 
     def _matches(self, where: Filter) -> _Mask:
         mask: _Mask = self._alive.values.copy()

@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from nacre.core.errors import InvalidInputError
 from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Point, Question, is_day
+from nacre.ports.vectors import Filter, Hit, Point, Question, is_day
 
 VALUE_BYTES = 4  # a float32
 _CACHED_TERMS = 20_000  # a few megabytes: the words that a Being uses
@@ -56,6 +56,16 @@ def check_question(being_id: str, question: Question, dimension: int) -> None:
 def day_number(day: str) -> int:
     """Return an ISO date as a number with the same order."""
     return int(day.replace("-", ""))
+
+
+def in_order_of_time(hits: Iterable[Hit], where: Filter) -> list[Hit]:
+    """Return hits in the order of their first day within the filter, then of their ids."""
+    low, high = where.day_from or "", where.day_to or "9999-12-31"
+
+    def place(hit: Hit) -> tuple[str, str]:
+        return min((day for day in hit.days if low <= day <= high), default="9999-12-31"), hit.id
+
+    return sorted(hits, key=place)
 
 
 def iso_day(number: int) -> str:
