@@ -16,7 +16,7 @@ from nacre.core.errors import UnavailableError
 from nacre.core.ids import new_uuid
 from nacre.ports.embedder import Embedder, Vector
 from nacre.ports.items.table import Table
-from nacre.ports.vectors import Candidates, Filter, Point, Question, VectorIndex
+from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, VectorIndex
 
 
 @dataclass
@@ -76,6 +76,10 @@ class Failing:
     def search(self, being_id: str, question: Question) -> Candidates:
         self._check()
         return self._index.search(being_id, question)
+
+    def list_days(self, being_id: str, where: Filter, *, limit: int) -> Listing:
+        self._check()
+        return self._index.list_days(being_id, where, limit=limit)
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         self._check()

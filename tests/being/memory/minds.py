@@ -31,7 +31,7 @@ from nacre.jobs.worker import Worker
 from nacre.ports.embedder import Embedder, TokenSimilarity
 from nacre.ports.items.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
 from nacre.ports.queue import Queue
-from nacre.ports.vectors import Candidates, Point, Question, VectorIndex
+from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, VectorIndex
 from nacre.protocol.context import Context
 from nacre.protocol.http.error_map import tool_error
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
@@ -259,6 +259,9 @@ class DownIndex:
         raise UnavailableError("no index now")
 
     def search(self, being_id: str, question: Question) -> Candidates:
+        raise UnavailableError("no index now")
+
+    def list_days(self, being_id: str, where: Filter, *, limit: int) -> Listing:
         raise UnavailableError("no index now")
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:

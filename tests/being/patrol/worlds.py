@@ -24,7 +24,7 @@ from nacre.core.errors import UnavailableError
 from nacre.ports.embedder import Embedder
 from nacre.ports.items.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
 from nacre.ports.queue import Depth, Message, Queue
-from nacre.ports.vectors import Candidates, Point, Question, VectorIndex
+from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, VectorIndex
 from tests.adapters.conftest import StillClock
 
 Dump = dict[str, Any]
@@ -144,6 +144,9 @@ class FusedIndex:
     def search(self, being_id: str, question: Question) -> Candidates:
         self.fuse.search()
         return self.index.search(being_id, question)
+
+    def list_days(self, being_id: str, where: Filter, *, limit: int) -> Listing:
+        return self.index.list_days(being_id, where, limit=limit)
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         return self.index.scan(being_id, after=after, limit=limit)

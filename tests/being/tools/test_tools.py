@@ -69,14 +69,14 @@ def test_an_argument_that_no_tool_knows_is_refused_by_its_name() -> None:
             "recall",
             {"user_message": "hi", "userMessages": "hi"},
             "argument 'userMessages' is not known; did you mean 'user_message'?"
-            " known: 'user_message'",
+            " known: 'user_message', 'timezone'",
         ),
         ("get_context", {"session": "x"}, "argument 'session' is not known; there are none"),
         (
             "search_memory",
             {"query": "cat", "from": "2026-01-01"},
             "argument 'from' is not known; did you mean 'date_from'? known: 'query', 'limit',"
-            " 'mode', 'cluster_id', 'date_from', 'date_to', 'status'",
+            " 'mode', 'cluster_id', 'date_from', 'date_to', 'status', 'page', 'timezone'",
         ),
         (
             "update_notes",

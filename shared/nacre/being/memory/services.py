@@ -11,6 +11,7 @@ from nacre.being.memory.search.candidates import MemoryReader
 from nacre.being.memory.search.opening_context import ContextBlocks
 from nacre.being.memory.search.queries import MemoryQueries
 from nacre.being.memory.search.search import Search
+from nacre.being.memory.search.time_search import TimeSearch
 from nacre.being.memory.store.diary import think_notes
 from nacre.being.memory.store.nodes import Nodes
 from nacre.core.clock import Clock
@@ -49,7 +50,7 @@ def open_services(
         memory=memory,
         search=search,
         queries=MemoryQueries(
-            search,
+            TimeSearch(search, reader, indexing.active_index, clock),
             browser,
             # Losing a count to a power cut is better than a recall that waits for the disk.
             Nodes(indexing.non_durable_table, indexing, clock=clock),

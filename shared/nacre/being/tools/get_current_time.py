@@ -1,19 +1,15 @@
 """The tool `get_current_time`."""
 
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated
-from zoneinfo import ZoneInfo
 
 from nacre.core.clock import Clock
-from nacre.core.errors import InvalidInputError
+from nacre.core.time_zones import time_zone
 from nacre.sdk.decorator import tool
 from nacre.sdk.result import ToolResult
 from nacre.sdk.schema.field import Field
 from nacre.sdk.tool import Tool
 
-# Names beside the IANA zones: the system's own zone, and copies that count leap seconds.
-_NOT_ZONES = frozenset({"localtime", "posix", "posixrules", "right"})
 _WEEKDAYS = "月火水木金土日"  # Monday first, as datetime counts
 
 
@@ -32,19 +28,10 @@ def get_current_time(clock: Clock) -> Tool:
 
 def describe(moment: datetime, timezone: str) -> dict[str, str]:
     """Return the fields of the tool's answer."""
-    local = moment.astimezone(_zone(timezone))
+    local = moment.astimezone(time_zone(timezone))
     utc = moment.astimezone(UTC)
     return {
         "datetime": f"{local:%Y/%m/%d}({_WEEKDAYS[local.weekday()]}) {local:%H:%M:%S}",
         "iso": f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z",
         "timezone": timezone,
     }
-
-
-def _zone(name: str) -> ZoneInfo:
-    if name.partition("/")[0] not in _NOT_ZONES:
-        with suppress(KeyError, ValueError, OSError):
-            return ZoneInfo(name)
-    raise InvalidInputError(
-        f"unknown time zone '{name[:80]}'; use an IANA name such as Asia/Tokyo or UTC"
-    )

@@ -14,6 +14,8 @@ from nacre.sdk.tool import Tool
 if TYPE_CHECKING:
     from nacre.being.memory.services import MemoryServices
 
+Timezone = Annotated[str, Field(description="Of the user, e.g. Asia/Tokyo")]
+
 NOTHING_FOUND = "No memories relate to this message."
 """For clients of older protocol versions, many of which read `content[0].text` unchecked."""
 
@@ -24,12 +26,16 @@ def recall(memory: "Callable[[], MemoryServices]") -> Tool:
     @memory_tool(name="recall", read_only=True)
     async def recall_related(
         user_message: Annotated[str, Field(description="The user's current message")],
+        timezone: Timezone = "UTC",
+        *,
         context: Context,
     ) -> ToolResult:
         """Call at the start of every turn: past memories that the user's message touches."""
         principal = caller(context)
         queries = memory().queries
-        reply = queries.recall(principal.being_id, user_message, counted=principal.may_write)
+        reply = queries.recall(
+            principal.being_id, user_message, timezone=timezone, counted=principal.may_write
+        )
         text = reply.text or ("" if context.version == MODERN else NOTHING_FOUND)
         # APIs of models refuse empty text blocks, so an empty answer has no block.
         content = (TextContent(text),) if text else ()
@@ -105,17 +111,19 @@ def search_memory(memory: "Callable[[], MemoryServices]") -> Tool:
 
     @memory_tool(name="search_memory", read_only=True)
     async def search(
-        query: str,
+        query: Annotated[str, Field(description='"*" lists by date; may say "last week"')],
         limit: Limit = SEARCH_MEMORIES,
         mode: Mode = "or",
         cluster_id: str | None = None,
         date_from: Day | None = None,
         date_to: Day | None = None,
         status: Status | None = None,
+        page: Annotated[int, Field(description="Of a list", ge=1)] = 1,
+        timezone: Timezone = "UTC",
         *,
         context: Context,
     ) -> ToolResult:
-        """Search memories by meaning and words. Finds forgotten (dead) ones too."""
+        """Search memories by meaning and words, or list days. Finds forgotten (dead) ones too."""
         principal = caller(context)
         reply = memory().queries.search(
             principal.being_id,
@@ -126,6 +134,8 @@ def search_memory(memory: "Callable[[], MemoryServices]") -> Tool:
             date_from=date_from,
             date_to=date_to,
             status=status,
+            page=page,
+            timezone=timezone,
             counted=principal.may_write,
         )
         return ToolResult((TextContent(reply.text),), meta={"nacre/search": reply.trace})

@@ -22,7 +22,7 @@ _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _DIGIT_OR_CJK = re.compile("[\\d\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _SENTENCE_ENDS = ("", ".", "!", "?", "\u2026", ":", "(", "\u00bf", "\u00a1", "\u2013")
 _KANA = re.compile("[\u3040-\u30ff]")
-_QUOTED = re.compile(
+_QUOTED = (
     '"[^"]*"|\u201c[^\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]|\u00ab[^\u00bb]*\u00bb'
     "|\u300c[^\u300d]*\u300d|\u300e[^\u300f]*\u300f|\u300a[^\u300b]*\u300b"
     "|(?<!\\w)'[^']*'(?!\\w)|(?<!\\w)\u2018[^\u2019]*\u2019(?!\\w)"
@@ -93,7 +93,7 @@ def _is_name(words: str, likely: Sequence[Lexicon]) -> bool:
 def _in_language(query: str, lexicon: Lexicon, now: datetime) -> TimeExpression | None:
     tokens = tokens_of(query, lexicon)
     moment = Moment(now, month_first=lexicon.is_english)
-    quotes = [match.span() for match in _QUOTED.finditer(query)]
+    quotes = [match.span() for match in re.finditer(_QUOTED, query)]
     is_loud = query.isupper()
     matches = [
         match

@@ -2,28 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.text.time_expressions.lexicon import Kinds, Lexicon, folded
 
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-_PIECES = re.compile(
-    rf"""
-    (?P<iso>(?<![\w.-])\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?![^\W{_CJK}]|[/.-]\d))
-    | (?P<iso_month>(?<![\w.-])(?:19|20)\d\d-\d\d(?![^\W{_CJK}]|-))
-    | (?P<dotted>(?<![\w.])\d{{1,2}}\.\s?\d{{1,2}}\.(?:\s?(?:\d\d)?\d\d(?![\w.]))?(?!\d))
-    | (?P<slashed>(?<![\w/.-])\d{{1,2}}/\d{{1,2}}/(?:\d\d)?\d\d(?![\w/]))
-    | (?P<day_only>(?<![\w/.,-])\d{{1,2}}/\d{{1,2}}(?![\w/]))
-    | (?P<quarter>(?<!\w)[qQ][1-4](?!\w))
-    | (?P<number>(?<![^\W{_CJK}])(?<![.,:])(?<![^\W\d]-)\d{{1,4}}
-        (?:st|nd|rd|th|er|\u00ba|\u00aa|ten|ter|te|\u00b0)?(?![^\W{_CJK}]|[.,:]\d))
-    | (?P<numeral>[\u3007\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341]+)
-    | (?P<cjk>[{_CJK}])
-    | (?P<word>[^\W{_CJK}]+)
-    | (?P<mark>\S)
-    """,
-    re.VERBOSE,
-)
 _DIGITS = {char: number for number, char in enumerate("〇一二三四五六七八九")}
 _JOINED = re.compile(r"[\s'\u2019-]*")
 
@@ -52,6 +36,28 @@ def tokens_of(text: str, lexicon: Lexicon) -> list[Token]:
     return tokens
 
 
+@lru_cache(1)
+def _pattern() -> re.Pattern[str]:
+    """Return the pattern of a piece of text, compiled when the first query needs it."""
+    return re.compile(
+        rf"""
+    (?P<iso>(?<![\w.-])\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?![^\W{_CJK}]|[/.-]\d))
+    | (?P<iso_month>(?<![\w.-])(?:19|20)\d\d-\d\d(?![^\W{_CJK}]|-))
+    | (?P<dotted>(?<![\w.])\d{{1,2}}\.\s?\d{{1,2}}\.(?:\s?(?:\d\d)?\d\d(?![\w.]))?(?!\d))
+    | (?P<slashed>(?<![\w/.-])\d{{1,2}}/\d{{1,2}}/(?:\d\d)?\d\d(?![\w/]))
+    | (?P<day_only>(?<![\w/.,-])\d{{1,2}}/\d{{1,2}}(?![\w/]))
+    | (?P<quarter>(?<!\w)[qQ][1-4](?!\w))
+    | (?P<number>(?<![^\W{_CJK}])(?<![.,:])(?<![^\W\d]-)\d{{1,4}}
+        (?:st|nd|rd|th|er|\u00ba|\u00aa|ten|ter|te|\u00b0)?(?![^\W{_CJK}]|[.,:]\d))
+    | (?P<numeral>[\u3007\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341]+)
+    | (?P<cjk>[{_CJK}])
+    | (?P<word>[^\W{_CJK}]+)
+    | (?P<mark>\S)
+    """,
+        re.VERBOSE,
+    )
+
+
 def _phrase(text: str, pieces: list[Token], place: int, lexicon: Lexicon) -> tuple[Token, int]:
     """Return the longest phrase at a place, and the place behind it."""
     first = pieces[place]
@@ -68,8 +74,8 @@ def _phrase(text: str, pieces: list[Token], place: int, lexicon: Lexicon) -> tup
 
 
 def _pieces(text: str, lexicon: Lexicon) -> Iterator[Token]:
-    place = 0
-    while match := _PIECES.search(text, place):
+    place, pattern = 0, _pattern()
+    while match := pattern.search(text, place):
         name, piece = match.lastgroup, match.group()
         place = match.end()
         if name in ("cjk", "numeral") and not lexicon.spaced:

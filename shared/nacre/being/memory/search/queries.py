@@ -9,12 +9,14 @@ from nacre.being.memory.search.browse import MemoryBrowser
 from nacre.being.memory.search.candidates import Memory
 from nacre.being.memory.search.recall_signals import RecalledHits, recalled_hits
 from nacre.being.memory.search.result_list import found_text, message_list, trace
-from nacre.being.memory.search.search import FINDABLE, LIVING, Mode, Search, SearchHit
+from nacre.being.memory.search.search import FINDABLE, LIVING, Mode, SearchHit
+from nacre.being.memory.search.time_search import TimeSearch
 from nacre.being.memory.store.history import History
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.memory.text.memory_text import Fragment, recall_block, shown_line
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import RECALL_MEMORIES
+from nacre.core.time_zones import time_zone
 from nacre.ports.vectors import Filter
 
 _RECALL_POOL = 40  # hits that the gate compares and chooses from
@@ -33,20 +35,22 @@ class MemoryQueries:
     """Reads a Being's memory. `counted` says whether the read counts as a recall."""
 
     def __init__(
-        self, search: Search, browser: MemoryBrowser, nodes: Nodes, history: History
+        self, search: TimeSearch, browser: MemoryBrowser, nodes: Nodes, history: History
     ) -> None:
         self._search = search
         self._browser = browser
         self._nodes = nodes
         self._history = history
 
-    def recall(self, being_id: str, message: str, *, counted: bool) -> Reply:
+    def recall(self, being_id: str, message: str, *, timezone: str = "UTC", counted: bool) -> Reply:
         """Return a block of the living memories related to a message, or no text.
 
         There is no text for a message that needs no memory. Similar memories count as one, so
         that an event that was told in many ways leaves room for others.
         """
-        result = self._search.find(being_id, message, limit=_RECALL_POOL, where=LIVING)
+        result = self._search.recall(
+            being_id, message, limit=_RECALL_POOL, where=LIVING, zone=time_zone(timezone)
+        )
         recalled = recalled_hits(message, result)
         groups = grouped(recalled.hits, RECALL_MEMORIES)
         hits = tuple(hit for group in groups for hit in group)
@@ -72,6 +76,8 @@ class MemoryQueries:
         date_from: str | None = None,
         date_to: str | None = None,
         status: str | None = None,
+        page: int = 1,
+        timezone: str = "UTC",
         counted: bool,
     ) -> Reply:
         """Return a list of the memories that a query finds, dead ones too."""
@@ -82,11 +88,17 @@ class MemoryQueries:
             day_from=day_from,
             day_to=day_to,
         )
-        result = self._search.find(being_id, query, limit=limit + 1, where=where, mode=mode)
-        has_more = len(result.hits) > limit
-        result = replace(result, hits=result.hits[:limit])
-        self._count(being_id, [hit.memory for hit in result.hits], counted=counted)
-        return Reply(found_text(result, has_more=has_more), trace(result))
+        answer = self._search.page(
+            being_id,
+            query,
+            limit=limit,
+            where=where,
+            mode=mode,
+            page=page,
+            zone=time_zone(timezone),
+        )
+        self._count(being_id, [hit.memory for hit in answer.result.hits], counted=counted)
+        return Reply(found_text(answer.result, more=answer.more), trace(answer.result))
 
     def browse(
         self,

@@ -13,28 +13,30 @@ from nacre.core.limits import (
     HISTORY_SCAN_BYTES,
     MAX_ANSWER_BYTES,
     MAX_LINE_BYTES,
-    MAX_SEARCH_MEMORIES,
 )
 
 _SEARCHED: Mapping[SearchKind, str] = {
     "vector": "vector search",
     "words": "keyword search (no vectors)",
     "scan": "keyword search (no index)",
+    "date": "date",
 }
 _SHOWN = ("vector", "words", "tokens")  # the channels in the text; programs get all of them
-_MORE = f"… there are more: a larger limit (up to {MAX_SEARCH_MEMORIES}), or dates, show others"
 _TRUSTED = ("user", "agent")  # classes that need no mention
 _HEADER = 500  # bytes of an answer that are not messages
 _BEFORE = 200  # characters shown before the first match
 
 
-def found_text(answer: SearchResult, *, has_more: bool = False) -> str:
-    """Return the memories of a search, one line each, below a line that says how it searched."""
+def found_text(answer: SearchResult, *, more: str = "") -> str:
+    """Return the memories of a search, one line each, below a line that says how it searched.
+
+    `more` is the line at the end that says how to get more, if there are more.
+    """
     memories = counted(len(answer.hits), "memory", "memories") if answer.hits else "no memories"
     header = "; ".join([f"{memories} by {_SEARCHED[answer.kind]}", *answer.remarks])
     lines = [f"{place}. {_hit(hit)}" for place, hit in enumerate(answer.hits, start=1)]
-    if has_more:
-        lines.append(_MORE)
+    if more:
+        lines.append(more)
     return within([header, *lines])
 
 
@@ -110,6 +112,8 @@ def _excerpt(text: str, query: str, room: int) -> str:
 
 
 def _hit(hit: SearchHit) -> str:
+    if not hit.channels:
+        return memory_line(hit.memory)
     channels = ", ".join(
         f"{name} {score:.2f}" for name, score in hit.channels.items() if name in _SHOWN
     )

@@ -32,7 +32,7 @@ from nacre.ports.embedder import Card, Cosines, TokenSimilarity, Vector, Weights
 from nacre.ports.vectors import Candidates, Filter, Kind, Question
 from nacre.text.analysis import mostly_cjk, terms
 
-SearchKind = Literal["vector", "words", "scan"]
+SearchKind = Literal["vector", "words", "scan", "date"]
 Mode = Literal["or", "and"]
 
 LIVING = Filter(states=frozenset({"active", "dying", "pending"}))
