@@ -205,7 +205,14 @@ class Home:
         from nacre.being.patrol.patrol import Patrol
 
         ports, memory = self.ports, self.memory_services.memory
-        patrol = Patrol(ports.data, ports.queue, memory, self.index.indexing, clock=ports.clock)
+        patrol = Patrol(
+            ports.data,
+            ports.queue,
+            memory,
+            self.index.indexing,
+            clock=ports.clock,
+            heard_facts=self.settings.heard_facts,
+        )
         return PatrolJobs(
             patrol, ports.data, ports.queue, self.model_access, memory.trigger, ports.clock
         )

@@ -145,6 +145,12 @@ VARIABLES: Mapping[str, Variable] = {
         "Dollars for a million input and output tokens of the model, such as 0.4,1.6; required for "
         "NACRE_LLM_DAILY_DOLLARS.",
     ),
+    "heard_facts": Variable(
+        "NACRE_HEARD_FACTS",
+        "Facts a day that a patrol without a language model may keep from what a user says in "
+        "messages, such as 20; 0 means none.",
+        "0",
+    ),
     "transcribe_model": Variable(
         "NACRE_TRANSCRIBE_MODEL",
         "Model that transcribes audio, such as whisper-1. Without one, the audio files of an order "
@@ -281,6 +287,7 @@ class Settings(NamedTuple):
     llm_daily_tokens: int = LLM_DAILY_TOKENS
     llm_daily_dollars: float = 0.0
     llm_prices: tuple[float, float] = (0.0, 0.0)
+    heard_facts: int = 0
     transcribe_model: str = ""
     transcribe_base_url: str = ""
     transcribe_api_key: Secret = Secret("")
@@ -342,6 +349,7 @@ class Settings(NamedTuple):
             llm_daily_tokens=_tokens(read("llm_daily_tokens")),
             llm_daily_dollars=_dollars(read("llm_daily_dollars"), read("llm_prices")),
             llm_prices=_prices(read("llm_prices")),
+            heard_facts=_facts(read("heard_facts")),
             transcribe_model=read("transcribe_model"),
             transcribe_base_url=_url("NACRE_TRANSCRIBE_BASE_URL", read("transcribe_base_url")),
             transcribe_api_key=Secret(
@@ -457,6 +465,14 @@ def _tokens(value: str) -> int:
             f"NACRE_LLM_DAILY_TOKENS: {value[:40]!r} is not a whole number; 0 sets no bound"
         )
     return int(value)
+
+
+def _facts(value: str) -> int:
+    if not (value.isascii() and (value or "0").isdecimal() and len(value) <= 3):
+        raise ConfigurationError(
+            f"NACRE_HEARD_FACTS: {value[:40]!r} is not a number from 0 to 999; 0 means none"
+        )
+    return int(value or "0")
 
 
 def _count(field: str, value: str) -> int:

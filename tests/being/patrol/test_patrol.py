@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -11,8 +12,9 @@ from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Node
 from nacre.being.memory.store.clusters import marking_dirty
 from nacre.being.memory.store.diary import think_notes
+from nacre.being.patrol.patrol import Patrol
 from nacre.being.patrol.planning import prompt_text
-from nacre.being.patrol.run.runs import run_id_of
+from nacre.being.patrol.run.runs import Receipt, run_id_of
 from nacre.being.patrol.steps import split_clusters
 from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
 from nacre.core.limits import PATROL_REFUSALS
@@ -299,6 +301,86 @@ def test_messages_become_scenes_with_a_model_and_history_without(planned_world: 
     assert "no_llm: extraction skipped" in second.reasons
     assert second.marker_in == receipt.marker_out
     assert planned_world.memory.trigger.pending(planned_world.being_id) == (0, 0)
+
+
+def said(world: World, *messages: str, role: str = "user") -> Receipt:
+    """Hand messages to a patrol that has no model, and return its receipt."""
+    batch = [ChatMessage(role, message) for message in messages]
+    world.memory.history.add(world.being_id, batch, for_patrol=True)
+    return world.run()
+
+
+def hearing(world: World, facts: int) -> World:
+    """Return the world with a patrol that may hear so many facts a day."""
+    world.patrol = Patrol(
+        world.table,
+        world.queue,
+        world.memory,
+        world.indexing,
+        clock=world.clock,
+        heard_facts=facts,
+    )
+    return world
+
+
+def test_without_consent_messages_stay_in_the_history_only(world: World) -> None:
+    receipt = said(world, "I live in Porto with my two sons.")
+
+    assert receipt.counts == {"messages_read": 1}
+    assert nodes(world) == {}
+
+
+def test_without_a_model_rules_hear_what_users_say_about_themselves(world: World) -> None:
+    hearing(world, 20)
+
+    receipt = said(
+        world,
+        "I live in Porto with my two sons. Can you find us a flat?",
+        "Yesterday I sold my boat in Faro.",
+        "My password is hunter2 and I use it everywhere.",
+        "<memory-recall>I adopted a grey cat in May</memory-recall>",
+    )
+
+    assert receipt.counts["facts_heard"] == 2
+    assert receipt.counts["messages_read"] == 4
+    today = world.clock().date()
+    heard = {node.action: node for node in nodes(world).values()}
+    assert set(heard) == {"I live in Porto with my two sons", "Yesterday I sold my boat in Faro"}
+    home = heard["I live in Porto with my two sons"]
+    assert (home.actors, home.themes, home.trust) == (("user",), ("heard",), "user")
+    assert home.when == (today.isoformat(),)
+    assert len(home.evidence) == 1
+    boat = heard["Yesterday I sold my boat in Faro"]
+    assert boat.when == ((today - timedelta(days=1)).isoformat(),)
+    sound(world)
+
+
+def test_what_assistants_and_tools_say_is_not_heard(world: World) -> None:
+    hearing(world, 20)
+
+    for role in ("assistant", "tool", "system"):
+        assert "facts_heard" not in said(world, "I live in Porto with my sons.", role=role).counts
+
+
+def test_a_day_hears_a_stated_number_of_facts(world: World) -> None:
+    hearing(world, 3)
+    places = [f"I moved to the town of {name} last spring." for name in ("Ulm", "Bern", "Kiel")]
+
+    assert said(world, *places[:2]).counts["facts_heard"] == 2
+    assert said(world, places[2], "My brother works in Rome as a cook.").counts["facts_heard"] == 1
+    assert "facts_heard" not in said(world, "I bought a small house in Turin.").counts
+    world.clock.move(86_400)
+    assert said(world, "I bought a red car in Milan.").counts["facts_heard"] == 1
+
+
+def test_a_message_that_comes_again_is_heard_once(world: World) -> None:
+    hearing(world, 20)
+    said(world, "I live in Porto with my two sons.")
+
+    again = said(world, "I live in Porto with my two sons.")
+
+    assert len(nodes(world)) == 1
+    assert again.counts.get("nodes_created", 0) == 0
 
 
 def test_a_dry_run_writes_nothing_and_says_what_a_run_would_do(planned_world: World) -> None:

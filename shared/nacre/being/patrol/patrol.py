@@ -57,16 +57,27 @@ earlier decisions are never made again on later data.
 
 
 class Patrol:
-    """Runs patrols. The caller holds the lease `PATROL` of the Being and passes it in."""
+    """Runs patrols. The caller holds the lease `PATROL` of the Being and passes it in.
+
+    Without a model, rules find at most `heard_facts` scenes in the messages of a day.
+    """
 
     def __init__(
-        self, table: Table, queue: Queue, memory: Repositories, indexing: IndexSync, *, clock: Clock
+        self,
+        table: Table,
+        queue: Queue,
+        memory: Repositories,
+        indexing: IndexSync,
+        *,
+        clock: Clock,
+        heard_facts: int = 0,
     ) -> None:
         self._table = table
         self._queue = queue
         self._memory = memory
         self._indexing = indexing
         self._clock = clock
+        self._heard_facts = heard_facts
         self.runs = Runs(table)
 
     def run(
@@ -164,4 +175,5 @@ class Patrol:
             indexing=self._indexing,
             planner=planner,
             renew_lease=renew_lease,
+            heard_facts=self._heard_facts,
         )

@@ -31,6 +31,7 @@ class RunContext:
     indexing: IndexSync
     planner: Planner | None
     renew_lease: Callable[[], None]
+    heard_facts: int = 0  # the most that rules may find in the messages of a day
 
     @cached_property
     def space(self) -> Space:

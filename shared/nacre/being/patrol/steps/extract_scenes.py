@@ -1,6 +1,7 @@
 """The step that finds scenes in messages: a model reads the messages since the last run.
 
-Without a model, the messages remain a searchable history.
+Without a model, the messages remain a searchable history, and rules find what users state about
+themselves if the owner has agreed to that.
 """
 
 from collections import Counter
@@ -13,6 +14,7 @@ from nacre.being.memory.model.message_chain import marker_id_of
 from nacre.being.memory.model.types import Message, Scene, SceneDraft
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.store.scenes import checked_scene
+from nacre.being.patrol.planning.heard_facts import heard_scenes
 from nacre.being.patrol.planning.plans import draft_from_plain, draft_to_plain
 from nacre.being.patrol.planning.prompt_text import portions
 from nacre.being.patrol.run.context import RunContext
@@ -22,6 +24,8 @@ from nacre.ports.items.table import Absent, Change, Key, Present, Put, Update, V
 
 PLAN = "EXTRACT"
 _AT_ONCE = 40  # messages in one transaction
+_HEARD = "facts_heard"  # of a run: the scenes that rules have found in its messages
+_RUNS_A_DAY = 100  # more than a day has
 _REFUSED = "refused"  # of a waiting message: the number of runs in which the model refused it
 _UNREAD = frozenset({"gsi1pk", "gsi1sk", _REFUSED})
 _GIVEN_UP = (
@@ -63,6 +67,9 @@ def _plan(context: RunContext, places: Sequence[Key]) -> list[dict[str, Value]]:
     read = len(places)
     if context.planner is None:
         reasons.append("no_llm: extraction skipped")
+        heard = heard_scenes(context.being_id, list(messages.values()), room=_room(context))
+        entries += [draft_to_plain(draft) for draft in heard]
+        tokens[_HEARD] = len(heard)
     else:
         portions_end = 0  # the number of messages up to the last portion that was read
         for portion in portions(list(messages.values())):
@@ -95,6 +102,16 @@ def _plan(context: RunContext, places: Sequence[Key]) -> list[dict[str, Value]]:
         PLAN, stored, step=context.run.step, reasons=reasons, counts=tokens, also=also
     )
     return entries
+
+
+def _room(context: RunContext) -> int:
+    """Return how many more facts may be heard today."""
+    if not context.heard_facts:
+        return 0
+    runs = context.runs.page(context.being_id, limit=_RUNS_A_DAY).runs
+    today = context.run.now[:10]
+    heard = sum(run.counts.get(_HEARD, 0) for run in runs if run.now[:10] == today)
+    return max(0, context.heard_facts - heard)
 
 
 def _count_refusal(context: RunContext, entry: dict[str, Any]) -> None:

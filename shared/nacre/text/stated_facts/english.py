@@ -1,0 +1,162 @@
+"""English speech."""
+
+from nacre.text.stated_facts.speech import Speech, pattern
+
+_ADVERBS = r"""(?:(?:just|recently|finally|also|actually|already|even|usually|always|never|
+    often|still|
+    really|currently|once|first|originally|sometimes|normally|now|both|only|
+    typically|generally|mostly|mainly|\w+ly)\s+)*"""
+
+_HABITS = r"""(?:live|work|own|love|like|enjoy|prefer|hate|play|run|teach|study|drive|speak|
+    grew|belong|
+    volunteer|collect|commute|practi[cs]e|attend|manage|coach|take|wear|eat|drink|avoid|sleep|
+    wake|use|
+    usually|rent|share|lead|train|swim|hike|ride|sing|write|paint|cook|bake|garden|keep|suffer|
+    miss|follow)"""
+
+_DONE = r"""(?:moved|bought|got|started|finished|adopted|went|visited|took|made|met|saw|watched|
+    read|
+    learned|learnt|lost|found|sold|joined|signed|booked|ordered|received|paid|spent|planted|
+    built|ran|
+    completed|graduated|decided|switched|quit|left|began|celebrated|attended|tried|cooked|baked|
+    baked|
+    painted|wrote|won(?!['\u2019])|broke|hurt|injured|fixed|repaired|replaced|set\s+up|
+    picked\s+up|gave|donated|hosted|
+    invited|travel+ed|flew|drove|hiked|camped|stayed|returned|upgraded|installed|scheduled|
+    volunteered|
+    worked|lived|studied|played|used\s+to|grew|married|proposed|retired|turned|inherited|earned|
+    saved|
+    applied|interviewed|accepted|launched|opened|closed|created|organi[sz]ed|participated|
+    performed|
+    reached|achieved|increased|reduced|cancel+ed|subscribed|enrolled|passed|failed|discovered|
+    noticed\s+my|harvested|cleaned|serviced|repotted|cut|hired|downloaded|published|submitted|
+    chose|
+    presented|taught|helped|redecorated|renovated|tested|implemented|added|deployed|
+    collaborated)"""
+
+_THINGS = r"""(?:a|an|two|three|four|five|six|seven|eight|nine|ten|\d+|many|several|some|both|
+    no\s+kids|
+    my|another|one|all)\s+
+    (?!question|idea|feeling|problem|hard\s+time|quick|few\s+questions|request|point|doubt|
+    lot\s+of\s+questions|
+    couple\s+of\s+questions|chance|better|good\s+idea|clear|follow|great\s+idea|
+    similar\s+question)\w"""
+
+_I_AM = r"""(?:an?\s+(?!bit|little|lot|big\s+fan\s+of\s+(?:that|this|it)|fan\s+of\s+(?:that|
+    this|it))\w|
+    originally\s+from|from\s+\w|\d+(?:\s+years|,|-year)|married|single|divorced|widowed|
+    allergic|vegetarian|
+    vegan|pregnant|engaged|retired|based\s+in|living\s+in|living\s+with|working\s+(?:as|at|for|
+    on|in|with)|
+    studying|learning\s+(?:to|how\s+to|\w+(?:ese|ish|ian|man|nch))|training\s+for|
+    planning\s+(?:to|a|an|my|our)|
+    going\s+to\s+(?:be|have|visit|start|move|meet|see|\w+\s+on|\w+\s+next|the)|moving\s+to|
+    getting\s+married|
+    turning\s+\d|named|called|meeting\s+\w|hosting|attending|taking\s+(?:a|an|my|part)|
+    reading|rereading|using|enrolled|responsible\s+for|in\s+charge\s+of|
+    the\s+(?:owner|manager|mother|father|only|youngest|oldest|eldest|lead|head|founder)|
+    (?-i:[A-Z]\w+),\s)"""
+
+ENGLISH = Speech(
+    task=pattern(
+        r"""\bact\s+as\b|\byou\s+are\s+(?:an?\s+)?(?:expert|assistant|experienced|professional|
+        going)|
+        \bpretend\b|\bimagine\s+(?:you|that)|\brole-?play|\bi\s+want\s+you\s+to\b|
+        ^\W*(?:(?:please|can\s+you|could\s+you|now)\s+)*(?:re-?write|write|translate|
+        summari[sz]e|generate|
+        proofread|improve|paraphrase|edit|correct|compose|draft|continue|rephrase|analy[sz]e|
+        convert|extract|
+        fix|complete|create|make\s+(?:a|it|this)|turn\s+this|give\s+me)\b|
+        \bthe\s+following\s+(?:text|paragraph|email|essay|story|article|passage|sentence|code|
+        conversation)|
+        \bthe\s+following\s*(?:[:.\n]|$)|\bsen[dt]\s+me\s+(?:the\s+following|this)|
+        ^\W*(?:dear|hi\s+team|subject:|abstract|chapter|question:|scenario|case\s+study)\b|
+        \bmy\s+(?:first|next)\s+(?:request|sentence|command|prompt|task)\b"""
+    ),
+    lead=pattern(
+        r"""(?:(?:and|but|so|oh|well|yeah|yes|yep|no|hey|hi|hello|wow|thanks|thank\s+you|sure|
+        okay|ok|cool|great|anyway|also|actually|honestly|plus|since|because|as|btw|by\s+the\s+way|
+        speaking\s+of\s+[^,]{2,40}|in\s+fact|for\s+context|i\s+remember|to\s+be\s+honest|fyi|
+        you\s+know|like\s+i\s+said|unfortunately|luckily|guess\s+what|after\s+that|
+        i\s+(?:should|forgot\s+to)\s+(?:also\s+)?mention(?:\s+that)?|it\s+turns\s+out(?:\s+that)?
+        )\b[\s,:!.-]*(?:(?-i:[A-Z]\w+)[,!]\s+)?)+"""
+    ),
+    when=pattern(
+        r"""(?:(?:(?:last|this|next)\s+\w+|yesterday|today|tomorrow|currently|right\s+now|lately|
+        recently|at\s+the\s+moment|these\s+days)[\s,]+)?"""
+    ),
+    question=pattern(
+        r"""[,;:]?\s*(?:[-\u2013\u2014]\s*)?\b(?:and\s+|so\s+|but\s+|then\s+|
+        now\s+)?(?:anyway,?\s+)?
+        (?:can\s+(?:you|we|i)|could\s+you|would\s+you|will\s+you|should\s+i|do\s+you|did\s+you|
+        are\s+you|are\s+there|
+        is\s+(?:it|there|that|this|my|the)\b|am\s+i|what(?:'s|\s)|how\s|which\s+(?:one|of|would|
+        do|is|should)|
+        where\s+(?:can|should|do)|when\s+should|who\s+should|why\s|any\s+(?:tips|ideas|advice|
+        suggestions|thoughts)|
+        please|help\s+me|was\s+wondering|was\s+hoping|am\s+wondering|let\s+me\s+know|could\s+i|
+        may\s+i|
+        i(?:'m|\s+am)\s+(?:\w+\s+)?(?:wondering|trying|looking|hoping|curious|not\s+sure|
+        worried|thinking|
+        concerned|considering|interested|stuck|unsure|struggling|confused|having\s+trouble)|
+        i\s+(?:was\s+wondering|was\s+thinking|wonder|want|need|would\s+like|don't\s+know|think|
+        guess|hope|mean)|
+        i'd\s+(?:like|love|appreciate)|i'll)\b"""
+    ),
+    statement=pattern(
+        rf"""(?:
+        i(?:'m|\u2019m|\s+am|\s+was)\s+{_ADVERBS}{_I_AM}
+        |i(?:'ve|\u2019ve|\s+have|\s+had)\s+{_ADVERBS}(?:got\s+)?{_THINGS}
+        |i(?:'ve|\u2019ve|\s+have)\s+{_ADVERBS}been\s+(?!thinking|wondering|considering|meaning|
+        looking|trying\s+to\s+(?:
+          find|figure|decide|understand|get|remember)|struggling|hearing|curious|having|told|
+          itching|hoping)\w
+        |i(?:'ve|\u2019ve|\s+have)\s+{_ADVERBS}{_DONE}\b
+        |i\s+{_ADVERBS}(?:{_HABITS}|{_DONE})\b
+        |i\s+(?:don't|do\s+not|didn't|can't|cannot)\s+(?:like|eat|drink|drive|own|have\s+(?:a|
+        any)|work|live|smoke)\b
+        |i\s+plan\s+(?:to|on)\b
+        |i(?:'ll|\s+will)\s+be\s+\w+ing\b
+        |(?:my|our)\s+(?!question|guess|point|apolog|bad|main\s+concern|concern|problem|issue|
+        understanding|thought|
+          first\s+question|request|next\s+question|last\s+(?:e?mail|message|question)|pleasure|
+          hope|advice|mistake|favou?rite\s+part)
+          (?:(?!i\b|i')[\w'\u2019-]+,?\s+){{1,5}}?(?:is|are|was|were|has|have|had|loves?|likes?|
+          works?|lives?|got|just|turned|
+          moved|wants?|plans?|said|told|gave|bought|made|took|went|started|finished|passed|died|
+          comes?|came|
+          hates?|plays?|prefers?|suggested|recommended|uses?|goes|needs|recently|used|enjoys?|
+          owns?)\b
+        |we(?:'re|\u2019re|\s+are|\s+were)\s+{_ADVERBS}(?:planning|going\s+to|moving|married|
+        getting|staying|based|
+          both|from|living|having|hosting|expecting)
+        |we(?:'ve|\u2019ve|\s+have|\s+had)\s+{_ADVERBS}(?:(?:got\s+)?{_THINGS}|been\s+\w+ing|
+        {_DONE}\b)
+        |we\s+{_ADVERBS}(?:{_HABITS}|{_DONE})\b
+        )"""
+    ),
+    request=pattern(
+        rf"""i\s+{_ADVERBS}(?:like|love|enjoy|prefer|hate|use|miss|keep|got|read|found|saw|
+        tried|heard|take|made)\s+(?:that|this|it\b|your|
+        the\s|how|those|these|
+        them|you|what|when|hearing|to\s+(?:know|hear)|all\s+(?:of\s+)?(?:the|these|those)|me\b)|
+        i\s+(?:used|tried)\s+(?:the\s+)?(?:following|this|that|your|to\s+(?:run|use|find|search))|
+        i\s+(?:just\s+)?(?:started|got|left)\s+(?:wondering|thinking|curious|confused|it\b|what)|
+        i(?:'m|\s+am)\s+(?:a\s+(?:bit|little)|working\s+with\s+(?:this|that)|using\s+(?:this|
+        that)|
+        reading\s+(?:this|that)|going\s+to\s+(?:try|check|need|take\s+a|go\s+with|use))|
+        i\s+(?:work|ran|run)\s+out\b|i\s+(?:have|had)\s+(?:a\s+)?(?:some\s+)?(?:questions?|
+        doubts?)|
+        i(?:'ve|\s+have)?\s+{_ADVERBS}(?:got|have|had|tried|took|made|used|saw|read|watched|
+        found|bought|been\s+using|done)
+        \s+(?:\w+ing\s+)?(?:a\s+lot\s+of\s+|some\s+of\s+|one\s+of\s+|all\s+of\s+)?(?:this|that|
+        it|them|those|these)\b|
+        i\s+took\s+(?:a\s+look|your)|i\s+wrote\s+(?:this|the\s+following)|
+        i\s+(?:actually\s+)?met\s+you"""
+    ),
+    hedge=pattern(
+        r"""\b(?:you|your|yours|you're|if\s+(?:i|we|my)\b|supposed|would\s+(?:be|have|like|
+        love)|might|maybe\s+(?:i|we)|i'd|could\s+(?:be|have)|
+        hypothetical|wish\s+i|assume|let's\s+say)\b"""
+    ),
+)
