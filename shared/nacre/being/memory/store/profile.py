@@ -118,8 +118,12 @@ class Profile:
         *,
         key: str | None = None,
         location: str | None = None,
+        unless: str | None = None,
     ) -> Outcome:
-        """Append to the entry of this key as `Target.append` says, or create it."""
+        """Append to the entry of this key as `Target.append` says, or create it.
+
+        An entry that contains the text `unless` stays as it is.
+        """
         content = checked_text(content, "content", limit=target.limit)
         if target.append == "new":
             return self._append_new(being_id, target, content, key)
@@ -129,6 +133,8 @@ class Profile:
         def edit(before: Entry | None) -> Entry:
             if before is None:
                 return self._new_version(target, chosen, content, None, location)
+            if unless is not None and unless in (before.text or ""):
+                return before
             text = _joined(mode, before.text or "", content)
             limit = target.limit_of(chosen)
             text = checked_text(text, "content after appending", limit=limit)

@@ -72,12 +72,11 @@ def _plan(context: RunContext, scenes: Sequence[Scene]) -> None:
 def _append_to_diary(context: RunContext, text: str) -> str | None:
     now = datetime.fromisoformat(context.run.now)
     profile = Profile(context.table, clock=lambda: now, rng=Random(0))  # noqa: S311  makes no ids
-    before = profile.get(context.being_id, DIARY, context.run.today)
-    if before is not None and head_of(context.run.run_id) in (before.text or ""):
-        return None  # an earlier attempt at this run has written it
     try:
         paragraph = paragraph_of(context.run.run_id, text)
-        profile.append(context.being_id, DIARY, paragraph, key=context.run.today)
+        # An earlier attempt at this run, or a slow worker, may have written it already.
+        head = head_of(context.run.run_id)
+        profile.append(context.being_id, DIARY, paragraph, key=context.run.today, unless=head)
     except InvalidInputError as error:
         return f"diary: {error}"
     return None
