@@ -67,6 +67,8 @@ def fill(kept: Keeper, partner: str = "Opal") -> None:
     memory.nodes.add(being_id, nodes)
     memory.nodes.touch(being_id, {nodes[0].node_id: 2})
     memory.edits.merge(being_id, [each.node_id for each in nodes[1:3]], action="Both cats ate")
+    memory.corrections.correct(being_id, nodes[5].node_id, "Ann fed the heron", by="agent")
+    memory.corrections.hide(being_id, nodes[5].node_id, by="agent")
     undone = memory.edits.merge(being_id, [each.node_id for each in nodes[3:5]], action="No")
     memory.edits.undo_merge(being_id, undone.node.node_id)
     table.put(

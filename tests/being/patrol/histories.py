@@ -133,6 +133,48 @@ class UndoRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Correct:
+    """An agent corrects a memory by its id."""
+
+    place: int
+    what: str
+
+    def do(self, world: World) -> None:
+        """Let it happen."""
+        for node in living_at(world, [self.place]):
+            with suppress(InvalidInputError):  # the owner has pinned it
+                text = f"Ann painted the {self.what} after all"
+                world.memory.corrections.correct(world.being_id, node.node_id, text, by="agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Hide:
+    """An agent hides a memory."""
+
+    place: int
+
+    def do(self, world: World) -> None:
+        """Let it happen."""
+        for node in living_at(world, [self.place]):
+            with suppress(InvalidInputError):  # the owner has pinned it
+                world.memory.corrections.hide(world.being_id, node.node_id, by="agent")
+
+
+@dataclass(frozen=True, slots=True)
+class UndoChange:
+    """The owner takes back that a memory was hidden or corrected."""
+
+    place: int
+
+    def do(self, world: World) -> None:
+        """Let it happen."""
+        changed = [node for node in nodes_of(world) if node.status == "hidden" or node.wordings]
+        for node in changed[self.place % len(changed) :][:1] if changed else ():
+            with suppress(InvalidInputError):  # it was merged since
+                world.memory.corrections.take_back(world.being_id, node.node_id, by="owner")
+
+
+@dataclass(frozen=True, slots=True)
 class Pin:
     """A memory is pinned."""
 
@@ -207,6 +249,9 @@ user_steps: st.SearchStrategy[UserStep] = st.one_of(
     st.builds(UndoMerge, _places),
     st.builds(UndoRun),
     st.builds(Pin, _places),
+    st.builds(Correct, _places, st.sampled_from(_WHAT)),
+    st.builds(Hide, _places),
+    st.builds(UndoChange, _places),
     st.builds(Forget, _places),
     st.builds(TakeBack, st.integers(1, 2)),
 )

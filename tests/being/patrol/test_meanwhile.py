@@ -78,6 +78,35 @@ def _pin(world: World) -> Callable[[World], None]:
     return lambda _: None
 
 
+def _correct(world: World) -> Callable[[World], None]:
+    for node in _living(world)[:1]:
+        text = "Ann fed the heron"
+        corrected = world.memory.corrections.correct(world.being_id, node.node_id, text, by="agent")
+
+        def kept(after: World, corrected: Node = corrected) -> None:
+            current = after.memory.nodes.get(after.being_id, corrected.node_id)
+            assert current is not None
+            assert (current.action, current.wordings) == (corrected.action, corrected.wordings)
+
+        return kept
+    return lambda _: None
+
+
+def _hide(world: World) -> Callable[[World], None]:
+    for node in _living(world)[:1]:
+        world.memory.corrections.hide(world.being_id, node.node_id, by="agent")
+
+        def kept(after: World, node_id: str = node.node_id) -> None:
+            current = after.memory.nodes.get(after.being_id, node_id)
+            assert current is not None
+            assert current.status == "hidden"
+            digests = [cluster.digest for cluster in after.memory.clusters.active(after.being_id)]
+            assert not any(f"- {current.action}\n" in f"{digest}\n" for digest in digests)
+
+        return kept
+    return lambda _: None
+
+
 def _take_back(world: World) -> Callable[[World], None]:
     waiting = world.memory.scenes.pending(world.being_id, limit=2).scenes
     ids = [scene.scene_id for scene in waiting]
@@ -98,7 +127,7 @@ def _take_back(world: World) -> Callable[[World], None]:
 @pytest.mark.parametrize(
     "stride", [FEWER * STEP, pytest.param(STEP, marks=pytest.mark.slow)], ids=["some", "each step"]
 )
-@pytest.mark.parametrize("write", [_recall, _note, _merge, _pin, _take_back])
+@pytest.mark.parametrize("write", [_recall, _note, _merge, _pin, _correct, _hide, _take_back])
 @pytest.mark.parametrize("name", ["first", "later", "revival"])
 @pytest.mark.parametrize("thinks", [False, True], ids=["no model", "model"])
 def test_a_write_before_any_of_the_patrols_own_is_kept(

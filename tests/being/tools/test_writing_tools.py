@@ -69,7 +69,7 @@ def test_defaults_and_choices_are_those_of_the_seed_document(tools: Served) -> N
     assert scene["properties"]["importance"]["default"] == 0.5
     assert properties("update_memory")["target"]["enum"] == [
         "preferences", "knowledge", "relationship", "partner_tools", "partner_map", "diary",
-        "notes", "party_message", "partner_rules", "souls",
+        "notes", "party_message", "partner_rules", "souls", "memories",
     ]  # fmt: skip
     assert properties("update_memory")["action"]["enum"] == ["get", "append", "update", "delete"]
     assert properties("update_relation")["action"]["enum"] == ["upsert", "delete"]

@@ -160,6 +160,37 @@ def test_a_memory_is_pinned_and_let_go(desk: Desk) -> None:
     assert not now(desk, node).pinned
 
 
+def test_a_memory_is_hidden_listed_and_shown_again(desk: Desk) -> None:
+    [node] = patrolled(desk, "Miso knocked over the vase")
+    page = desk.submit(desk.get("memories", node.node_id), "memories", node.node_id, "hide")
+
+    assert now(desk, node).hidden_by == "owner"
+    assert "No search finds it" in page.text
+    assert links(desk.get("memories", q="Miso vase")) == []
+    assert links(desk.get("memories")) == []
+    assert links(desk.get("memories", state="hidden")) == [node.action]
+    assert links(desk.get("memories", state="hidden", q="Miso")) == [node.action]
+    shown = desk.submit(page, "memories", node.node_id, "take-back")
+    assert "Shown again" in shown.text
+    assert now(desk, node).status == "active"
+    again = desk.submit(page, "memories", node.node_id, "take-back")
+    assert "nothing to take back" in again.text
+
+
+def test_earlier_wordings_are_shown_and_brought_back(desk: Desk) -> None:
+    [node] = patrolled(desk, "Miso knocked over the vase")
+    corrections = desk.own.mind.memory.corrections
+    corrections.correct(desk.being, node.node_id, "Bo knocked over the vase", by="agent")
+    page = desk.get("memories", node.node_id)
+
+    assert "Earlier wordings" in page.text
+    assert "Miso knocked over the vase" in page.text
+    assert "corrected by an agent" in page.text
+    back = desk.submit(page, "memories", node.node_id, "take-back")
+    assert "The earlier wording is back" in back.text
+    assert now(desk, node).action == "Miso knocked over the vase"
+
+
 def test_memories_are_merged_and_taken_apart(desk: Desk) -> None:
     one, two, _ = patrolled(desk, *CATS)
     form = desk.get("memories", "merge", **{f"pick-{one.node_id}": "1", f"pick-{two.node_id}": "1"})

@@ -3,8 +3,10 @@
 from random import Random
 
 from nacre.access.beings import Beings
+from nacre.being.memory.memory_actions import MemoryActions
 from nacre.being.memory.patrol_trigger import PatrolTrigger
 from nacre.being.memory.store.clusters import Clusters
+from nacre.being.memory.store.corrections import Corrections
 from nacre.being.memory.store.edits import ClusterVectors, MemoryEdits
 from nacre.being.memory.store.history import History
 from nacre.being.memory.store.letters import Letters
@@ -31,6 +33,7 @@ class Repositories:
     nodes: Nodes
     clusters: Clusters
     edits: MemoryEdits
+    corrections: Corrections
     history: History
     trigger: PatrolTrigger
     target_actions: TargetActions
@@ -53,6 +56,8 @@ def open_repositories(
     clusters = Clusters(table)
     history = History(table, clock=clock)
     trigger = PatrolTrigger(table, queue, clock=clock)
+    edits = MemoryEdits(table, nodes, clusters, index, vectors, clock=clock)
+    corrections = Corrections(edits)
     return Repositories(
         profile=profile,
         letters=letters,
@@ -60,8 +65,9 @@ def open_repositories(
         scenes=scenes,
         nodes=nodes,
         clusters=clusters,
-        edits=MemoryEdits(table, nodes, clusters, index, vectors, clock=clock),
+        edits=edits,
+        corrections=corrections,
         history=history,
         trigger=trigger,
-        target_actions=TargetActions(profile, letters),
+        target_actions=TargetActions(profile, letters, MemoryActions(nodes, corrections)),
     )

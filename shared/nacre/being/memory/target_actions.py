@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+from nacre.being.memory.memory_actions import MEMORIES, MemoryActions
 from nacre.being.memory.store.entries import Entry
 from nacre.being.memory.store.letters import TRUST, Letter, Letters
 from nacre.being.memory.store.profile import Outcome, Profile
@@ -50,9 +51,10 @@ _READ = "read"
 class TargetActions:
     """Reads and writes the entries of all targets, and returns the answers for the model."""
 
-    def __init__(self, profile: Profile, letters: Letters) -> None:
+    def __init__(self, profile: Profile, letters: Letters, memories: MemoryActions) -> None:
         self._profile = profile
         self._letters = letters
+        self._memories = memories
 
     def apply(
         self,
@@ -72,6 +74,8 @@ class TargetActions:
             raise InvalidArgumentError("argument 'to' belongs to append of party_message")
         if target == LETTERS:
             answer = _letter_answer(self._letters, being_id, action, content, key, to)
+        elif target == MEMORIES:
+            answer = self._memories.apply(being_id, action, content=content, key=key)
         else:
             definition = TARGETS[target]
             if action == "get":

@@ -1,5 +1,6 @@
 """The Being's tools that change its memory, one function for each tool."""
 
+import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -28,6 +29,7 @@ TargetName = Literal[
     "party_message",
     "partner_rules",
     "souls",
+    "memories",
 ]
 Action = Literal["get", "append", "update", "delete"]
 
@@ -50,11 +52,12 @@ def update_memory(memory: "Callable[[], MemoryServices]") -> Tool:
         *,
         context: Context,
     ) -> ToolResult:
-        """Get, append, update or delete an entry of a target. Writes answer with the text before.
+        """Get, append, update or delete an entry of a target; writes answer with the text before.
 
         souls keys: name, model, personality, voice, values, backstory, inner_world, examples.
         partner_rules: "[category] title: body", or "enabled"/"disabled". party_message:
-        append sends, update with "read" marks as read.
+        append sends, update with "read" marks as read. memories (key: a node_id):
+        update corrects, delete hides, update with "undo" takes back.
         """
         answer = memory().memory.target_actions.apply(
             caller(context).being_id,
@@ -200,7 +203,7 @@ def merge_nodes(memory: "Callable[[], MemoryServices]") -> Tool:
 
     @memory_tool(name="merge_nodes", read_only=False, destructive=False, idempotent=False)
     async def merge_or_undo(
-        node_ids: Annotated[str, "Node ids with commas between them"],
+        node_ids: Annotated[str | list[str], "Node ids with commas between them, or a list"],
         summary: Annotated[str, "What the merged node says happened"],
         feeling: str | None = None,
         *,
@@ -209,19 +212,32 @@ def merge_nodes(memory: "Callable[[], MemoryServices]") -> Tool:
         """Merge similar nodes into one. To take a merge back: its id alone and summary "undo"."""
         being_id = caller(context).being_id
         edits = memory().memory.edits
-        ids = [node_id.strip() for node_id in node_ids.split(",") if node_id.strip()]
+        ids = _ids(node_ids)
         if len(ids) == 1 and summary.strip().casefold() == _UNDO:
-            undone = edits.undo_merge(being_id, ids[0])
+            undone = edits.undo_merge(being_id, ids[0], by="agent")
             restored = ", ".join(source.node_id for source in undone.sources)
             return ToolResult.text(f"Took back the merge {ids[0]}. These are back: {restored}")
         if summary.strip().casefold() == _UNDO:
             raise InvalidInputError(
                 f"'summary' is \"{_UNDO}\", which takes back one merge: give its id alone"
             )
-        merge = edits.merge(being_id, ids, action=summary, feeling=feeling)
+        merge = edits.merge(being_id, ids, action=summary, feeling=feeling, by="agent")
         return ToolResult.text(
             f"Merged {len(merge.sources)} nodes into {merge.node.node_id}. The sources are kept;"
             f' merge_nodes with this id alone and summary "{_UNDO}" brings them back.'
         )
 
     return merge_or_undo
+
+
+def _ids(node_ids: str | list[str]) -> list[str]:
+    """Return the ids in a list, in the text of a JSON list, or in a text with commas."""
+    if isinstance(node_ids, str) and node_ids.lstrip().startswith("["):
+        try:
+            node_ids = json.loads(node_ids)
+        except ValueError:
+            raise InvalidArgumentError("argument 'node_ids' is not a JSON list of ids") from None
+    entries = node_ids.split(",") if isinstance(node_ids, str) else node_ids
+    if not all(isinstance(entry, str) for entry in entries):
+        raise InvalidArgumentError("argument 'node_ids': each id is a string")
+    return [entry.strip() for entry in entries if entry.strip()]

@@ -4,6 +4,7 @@ from nacre.being.memory.model.counters import CLOCK, count_in, counters
 from nacre.being.memory.model.fields import checked_name
 from nacre.being.memory.model.lifetime import lifetime
 from nacre.being.memory.model.types import UNDONE, Cluster, Message, Node, Scene
+from nacre.being.memory.model.wordings import Wording, earlier_versions, wordings_of
 from nacre.being.memory.search.candidates import Memory
 from nacre.being.memory.search.search import FINDABLE
 from nacre.being.memory.services import MemoryServices
@@ -38,6 +39,7 @@ class MemoryView:
     fading: Fading | None
     origin: Origin
     similar: tuple[Memory, ...]
+    wordings: tuple[tuple[Wording, Node], ...]  # earlier ones with the memory then, newest first
 
     @property
     def is_current(self) -> bool:
@@ -70,6 +72,7 @@ def memory_view(table: Table, services: MemoryServices, being_id: str, node_id: 
         fading=fading(node, clock),
         origin=_origin(services, being_id, node),
         similar=_similar(services, being_id, node),
+        wordings=tuple(zip(reversed(wordings_of(node)), earlier_versions(node), strict=True)),
     )
 
 

@@ -14,7 +14,7 @@ from nacre.core.limits import MAX_QUERY, MAX_SEARCH_MEMORIES
 from nacre.ports.items.table import Table
 from nacre.ports.vectors import Filter, Kind
 
-State = Literal["active", "dying", "dead", "pending"]
+State = Literal["active", "dying", "dead", "pending", "hidden"]
 STATES: tuple[State, ...] = get_args(State)
 
 _PAGE = 30
@@ -53,7 +53,7 @@ def listed(table: Table, services: MemoryServices, being_id: str, chosen: Memory
     Raises InvalidInputError for an invalid day.
     """
     low, high = checked_days(chosen.day_from, chosen.day_to)
-    if chosen.is_search:
+    if chosen.is_search and chosen.state != "hidden":  # no search finds what is hidden
         where = Filter(
             states=frozenset({chosen.state}) if chosen.state else FINDABLE.states,
             cluster_id=chosen.group if chosen.group != NO_GROUP and chosen.group else None,
@@ -82,6 +82,8 @@ def _page(
 ) -> NodePage:
     nodes = services.memory.nodes
     state: NodeStatus | None = None if chosen.state == "pending" else chosen.state
+    if state == "hidden":
+        return nodes.hidden(being_id, limit=_PAGE, start=start)
     if chosen.group:
         group = None if chosen.group == NO_GROUP else chosen.group
         return nodes.in_cluster(being_id, group, status=state, limit=_PAGE, start=start)
@@ -99,4 +101,4 @@ def _page(
 def _is_shown(node: Node, state: State | None) -> bool:
     if node.status == "merged" or node.reason == UNDONE:
         return False
-    return state is None or node.status == state
+    return node.status == state if state else node.status != "hidden"

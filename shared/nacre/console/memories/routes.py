@@ -150,6 +150,27 @@ def take_merge_back(sent: PostedForm, node_id: NodeId) -> Response:
     return sent.redirect("memories", node_id, said="apart")
 
 
+@routes.post("/memories/{node_id}/hide")
+def hide(sent: PostedForm, node_id: NodeId) -> Response:
+    """Hide a memory from every search, without erasing it."""
+    try:
+        sent.memory.corrections.hide(sent.being_id, node_id, by="owner")
+    except InvalidInputError as error:
+        return _memory_page(sent, node_id, problem=str(error))
+    return sent.redirect("memories", node_id, said="hidden")
+
+
+@routes.post("/memories/{node_id}/take-back")
+def take_back(sent: PostedForm, node_id: NodeId) -> Response:
+    """Show a hidden memory again, or return to the wording before the last correction."""
+    was_hidden = _node(sent, node_id).status == "hidden"
+    try:
+        sent.memory.corrections.take_back(sent.being_id, node_id, by="owner")
+    except InvalidInputError as error:
+        return _memory_page(sent, node_id, problem=str(error))
+    return sent.redirect("memories", node_id, said="shown" if was_hidden else "reverted")
+
+
 @routes.get("/memories/{node_id}/forget")
 def ask_erase_memory(at: PageVisit, node_id: NodeId) -> Response:
     """Ask for confirmation before a memory is erased."""

@@ -20,6 +20,7 @@ from nacre.being.memory.erase.erase_memories import MemoryEraser
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Node, node_id_of
+from nacre.being.memory.model.wordings import earlier_versions
 from nacre.being.memory.store.event_nodes import nodes_of_events
 from nacre.being.memory.store.targets import TARGETS
 from nacre.being.memory.transfer.export_file import ExportFile, save
@@ -587,3 +588,31 @@ def carried(source: Keeper, target: Keeper, clock: StillClock) -> None:
 
 def notes_of(kept: Keeper) -> list[Item]:
     return list(kept.table.query(keys.known_events(kept.id)).items)
+
+
+def test_a_hidden_and_corrected_memory_moves_as_it_is(
+    full: Keeper, other: Keeper, clock: StillClock
+) -> None:
+    file, _ = exported(full.table, full.beings, full.id, clock)
+    imported(other.table, other.id, file, clock)
+
+    [before] = full.memory.nodes.hidden(full.id).nodes
+    [after] = other.memory.nodes.hidden(other.id).nodes
+    assert after == before
+    assert [version.action for version in earlier_versions(after)] == [a_node(6).action]
+    shown = other.memory.corrections.take_back(other.id, after.node_id, by="agent")
+    assert (shown.status, shown.action) == ("active", "Ann fed the heron")
+
+
+@pytest.mark.parametrize(
+    "line", ["x", "[]", "{}", '{"until": "t", "by": "agent", "fields": {"action": 7}}']
+)
+def test_wordings_that_cannot_be_read_are_refused(
+    full: Keeper, other: Keeper, clock: StillClock, line: str
+) -> None:
+    node = replace(full.memory.nodes.hidden(full.id).nodes[0], wordings=(line,))
+    full.table.put(node.to_item(full.id))
+    file, _ = exported(full.table, full.beings, full.id, clock)
+
+    with pytest.raises(InvalidInputError, match=r"earlier wordings|'action' is not of the type"):
+        imported(other.table, other.id, file, clock)

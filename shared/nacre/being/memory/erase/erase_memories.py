@@ -21,8 +21,8 @@ from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_SCENES, write_counted
 from nacre.being.memory.model.fields import checked_name
 from nacre.being.memory.model.merged_node import rebuilt_node
-from nacre.being.memory.model.types import UNDONE, Cluster, Node, Scene
-from nacre.being.memory.store.clusters import Clusters
+from nacre.being.memory.model.types import UNDONE, Node, Scene
+from nacre.being.memory.store.clusters import Clusters, without_summary
 from nacre.being.memory.store.diary import erase_written
 from nacre.being.memory.store.edits import MemoryEdits
 from nacre.being.memory.store.event_nodes import event_note_deletions
@@ -209,33 +209,17 @@ class MemoryEraser:
         self, being_id: str, touched: Sequence[Node], erased: Sequence[Node]
     ) -> None:
         """Empty the summaries of the clusters of these nodes, and of their predecessors."""
-        items = items_in(self._table, keys.clusters(being_id))
-        clusters = [Cluster.from_item(item) for item in items]
         ids = {node.cluster_id for node in touched if node.cluster_id is not None}
-        while more := {c.cluster_id for c in clusters if ids & set(c.children)} - ids:
-            ids |= more
         fewer = Counter(node.cluster_id for node in erased if node.is_living)
-        for cluster in clusters:
-            if cluster.cluster_id in ids:
-                count = fewer[cluster.cluster_id]
-                retry_on_conflict(partial(self._empty_cluster, being_id, cluster.cluster_id, count))
+        for cluster in self._clusters.with_predecessors(being_id, ids):
+            count = fewer[cluster.cluster_id]
+            retry_on_conflict(partial(self._empty_cluster, being_id, cluster.cluster_id, count))
 
     def _empty_cluster(self, being_id: str, cluster_id: str, fewer: int) -> None:
         cluster = self._clusters.get(being_id, cluster_id)
         if cluster is None:
             return
-        after = replace(
-            cluster,
-            label="",
-            digest="",
-            digest_source="rules",
-            themes=(),
-            first_day=None,
-            last_day=None,
-            n_active=max(0, cluster.n_active - fewer),
-            dirty=cluster.state == "active",
-            version=cluster.version + 1,
-        )
+        after = without_summary(cluster, fewer=fewer)
         self._clusters.replace(being_id, after, version=cluster.version)
         self._table.delete(vector_place(being_id, cluster_id))
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from nacre.being.memory.model.types import Node, Scene
+from nacre.being.memory.model.wordings import earlier_versions
 from nacre.being.memory.text.memory_text import scene_line
 from nacre.core.lazy_dataclasses import dataclass
 
@@ -37,4 +38,6 @@ def texts_of(memories: Sequence[Node | Scene]) -> tuple[str, ...]:
     for memory in memories:
         texts |= dict.fromkeys(text for text in (memory.action, memory.feeling) if text)
         texts[scene_line(memory)] = None
+        if isinstance(memory, Node):
+            texts |= dict.fromkeys(version.action for version in earlier_versions(memory))
     return tuple(texts)

@@ -92,6 +92,11 @@ def revivable(being_id: str) -> str:
     return f"{home(being_id)}#REVIVE"
 
 
+def hidden(being_id: str) -> str:
+    """Return the gsi3 partition of hidden nodes by the time when they were hidden."""
+    return f"{home(being_id)}#HIDDEN"
+
+
 def clusters(being_id: str) -> str:
     """Return the partition of clusters."""
     return f"{home(being_id)}#C"

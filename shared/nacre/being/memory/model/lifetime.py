@@ -33,7 +33,7 @@ def activity(node: Node) -> str:
 def lifetime(node: Node, clock: int) -> Iterator[str]:
     """Yield sentences about the strength of a node at this clock of active days."""
     yield from _exceptions(node)
-    if node.status == "merged" or node.reason == UNDONE:
+    if node.status in ("merged", "hidden") or node.reason == UNDONE:
         return
     if node.status == "dead":
         yield _revival(node)
@@ -56,6 +56,9 @@ def _exceptions(node: Node) -> Iterator[str]:
         yield "pinned: it is never forgotten"
     if node.merged_into:
         yield f"merged into: {node.merged_into}, which stands for it now"
+    if node.status == "hidden":
+        by = "its owner" if node.hidden_by == "owner" else "an agent"
+        yield f"hidden on {(node.hidden_at or '')[:10]} by {by}: no search finds it"
     if node.superseded_by:
         yield (
             f"superseded by: {node.superseded_by}; it is kept, and left out of recall because"

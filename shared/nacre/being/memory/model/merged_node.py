@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below
 from nacre.being.memory.model.types import Node, Scene, least_trusted
+from nacre.being.memory.model.wordings import dismissed_days, with_wordings_of
 from nacre.core.lazy_dataclasses import replace
 
 
@@ -46,6 +47,7 @@ def merged_node(sources: Sequence[Node], clock: int) -> Node:
         ),
         superseded_by=None if None in superseded else superseded[0],
         similar=_similar_to(sources),
+        wordings=(),  # the sources keep theirs
         emb_id=None,
     )
 
@@ -71,15 +73,17 @@ def rebuilt_node(
 ) -> Node:
     """Return the node with only this evidence, from the scenes in it and its parents.
 
-    A merged memory keeps its text, which was written from its parents; any other takes the
-    text of its most important scene. Importance never falls.
+    A merged or a corrected memory keeps its text; any other takes the text of its most important
+    scene. Earlier wordings are emptied unless a remaining source says them. Importance never falls.
     """
     sources: list[Node | Scene] = [*parents, *scenes]
-    after = node
-    if not parents:
+    trusts = [source.trust for source in sources]
+    dismissed = dismissed_days(node)
+    after = with_wordings_of(node, {source.action for source in sources})
+    if not parents and not node.wordings:
         lead = min(scenes, key=lambda scene: (-scene.importance, scene.scene_id))
         after = replace(
-            node,
+            after,
             action=lead.action,
             feeling=lead.feeling,
             setting=lead.setting,
@@ -89,12 +93,18 @@ def rebuilt_node(
         after,
         evidence=tuple(evidence),
         actors=_union(source.actors for source in sources),
-        when=tuple(sorted(_union(source.when for source in sources))),
+        when=_days(sources, dismissed),
         themes=_union(source.themes for source in sources),
-        trust=least_trusted([source.trust for source in sources]),
+        trust=least_trusted([*trusts, *([node.trust] if node.wordings else [])]),
         emb_id=None,
         version=node.version + 1,
     )
+
+
+def _days(sources: Sequence[Node | Scene], dismissed: frozenset[str]) -> tuple[str, ...]:
+    """Return the days of the sources, without those that a correction removed."""
+    days = _union(source.when for source in sources)
+    return tuple(sorted(set(days) - dismissed or days))
 
 
 def strongest_of(sources: Sequence[Node]) -> Node:

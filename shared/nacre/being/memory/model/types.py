@@ -21,7 +21,9 @@ from nacre.ports.items.table import Item
 Source = Literal["tool", "extract", "import"]
 Trust = Literal["external", "import", "tool", "agent", "user"]
 SceneStatus = Literal["pending", "consumed", "invalid"]
-NodeStatus = Literal["active", "dying", "dead", "merged"]
+NodeStatus = Literal["active", "dying", "dead", "merged", "hidden"]
+Author = Literal["agent", "owner"]
+"""Who changes a memory: a client with a token of the Being, or its owner."""
 ClusterState = Literal["active", "retired"]
 
 TRUST_ORDER: tuple[Trust, ...] = ("external", "import", "tool", "agent", "user")
@@ -157,7 +159,7 @@ class Node(SceneText, StoredRecord):
     fingerprint: str | None = None  # a merged node has none
     cluster_id: str | None = None
     status: NodeStatus = "active"
-    status_before: NodeStatus | None = None  # before it was merged
+    status_before: NodeStatus | None = None  # before it was merged or hidden
     merged_into: str | None = None
     parents: tuple[str, ...] = ()
     reason: str | None = None
@@ -172,6 +174,10 @@ class Node(SceneText, StoredRecord):
     superseded_by: str | None = None
     # Ids of memories that were close when it was made, and not the same.
     similar: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
+    # Its texts before corrections, oldest first; see `wordings`.
+    wordings: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
+    hidden_at: str | None = None
+    hidden_by: Author | None = None
     emb_id: str | None = None  # the embedding of its vector
     version: int = 1  # raised by every change except reactivation
 
@@ -203,7 +209,7 @@ class Node(SceneText, StoredRecord):
                 "gsi1pk": keys.activity(being_id),
                 "gsi1sk": f"{self.last_activated or self.created_at}#{self.node_id}",
             }
-        if self.reason != UNDONE:
+        if self.reason != UNDONE and self.status != "hidden":
             item |= {
                 "gsi2pk": keys.members(being_id, self.cluster_id),
                 "gsi2sk": f"{self.status}#{self.node_id}",
@@ -214,7 +220,9 @@ class Node(SceneText, StoredRecord):
         return self.schema.stamp(item)
 
     def _queue_keys(self, being_id: str) -> tuple[str, str] | None:
-        """Return the keys of the index in which the node waits for a patrol, if it does."""
+        """Return the keys of the index in which the node waits for a patrol, or is hidden."""
+        if self.status == "hidden":
+            return keys.hidden(being_id), f"{self.hidden_at or ''}#{self.node_id}"
         if self.is_revivable:
             return keys.revivable(being_id), self.node_id
         if not self.is_living:

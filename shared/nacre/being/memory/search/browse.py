@@ -6,6 +6,7 @@ from nacre.being.memory.model.counters import CLOCK, PENDING_SCENES, count_in, c
 from nacre.being.memory.model.fields import checked_name
 from nacre.being.memory.model.lifetime import activity, lifetime
 from nacre.being.memory.model.types import Cluster, Node, Scene
+from nacre.being.memory.model.wordings import earlier_versions, wordings_of
 from nacre.being.memory.search.candidates import Memory, MemoryReader
 from nacre.being.memory.search.result_list import memory_line, within
 from nacre.being.memory.store.clusters import Clusters
@@ -101,11 +102,29 @@ class MemoryBrowser:
         memory = self._reader.node(being_id, checked_name(node_id, "node_id"))
         if memory is None or not isinstance(memory.record, Node):
             raise NotFoundError("there is no such node; search_memory finds nodes and their ids")
+        hidden = self._hidden(being_id, memory.record)
+        if hidden is not None:
+            return View(within([hidden]))
         clock = count_in(counters(self._table, being_id), CLOCK)
         facts = [*_facts(memory.record), *lifetime(memory.record, clock)]
         origin = [*self._parents(being_id, memory.record), *self._origin(being_id, memory.record)]
         similar = self._similar(being_id, memory.record)
-        return View(within([memory.text, *facts, *similar, *origin]), [memory])
+        lines = [memory.text, *facts, *_wordings(memory.record), *similar, *origin]
+        return View(within(lines), [memory])
+
+    def _hidden(self, being_id: str, node: Node) -> str | None:
+        """Return a line in place of a memory that is hidden, or merged into one; else None."""
+        visited = {node.node_id}
+        while node.status == "merged" and node.merged_into not in (None, *visited):
+            memory = self._reader.node(being_id, node.merged_into or "")
+            if memory is None or not isinstance(memory.record, Node):
+                break
+            node = memory.record
+            visited.add(node.node_id)
+        if node.status != "hidden":
+            return None
+        by = "the owner" if node.hidden_by == "owner" else "an agent"
+        return f"node {node.node_id} was hidden on {(node.hidden_at or '')[:10]} by {by}"
 
     def _similar(self, being_id: str, node: Node) -> Iterator[str]:
         """Yield lines about memories that are linked with a node, in either direction."""
@@ -158,6 +177,16 @@ def _facts(node: Node) -> Iterator[str]:
     yield f"cluster: {node.cluster_id or 'none yet'}"
     if node.themes:
         yield f"themes: {', '.join(node.themes)}"
+
+
+def _wordings(node: Node) -> Iterator[str]:
+    if node.wordings:
+        yield "Earlier wordings, which no longer hold:"
+    for wording, version in zip(reversed(wordings_of(node)), earlier_versions(node), strict=True):
+        if not wording.fields:
+            yield f"- until {wording.until[:10]}, corrected by the {wording.by}: erased"
+            continue
+        yield f"- until {wording.until[:10]}, corrected by the {wording.by}: {scene_line(version)}"
 
 
 def _scene_with_source(scene: Scene | None) -> str:

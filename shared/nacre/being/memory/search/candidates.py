@@ -53,11 +53,11 @@ class Memory:
 
     @property
     def is_current(self) -> bool:
-        """Return whether it still holds: it is not superseded, merged or undone."""
+        """Return whether it still holds: it is not superseded, merged, hidden or undone."""
         if isinstance(self.record, Scene):
             return self.record.status == "pending"
         return (
-            self.record.status != "merged"
+            self.record.status not in ("merged", "hidden")
             and self.record.superseded_by is None
             and self.record.reason != UNDONE
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Cluster
 from nacre.being.memory.store.partitions import records_by_id
-from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Absent, Change, Compare, Key, Present, Put, Table, Update
 
@@ -45,6 +45,16 @@ class Clusters:
         active = [cluster for cluster in clusters if cluster.state == "active"]
         return sorted(active, key=lambda cluster: (-cluster.n_active, cluster.cluster_id))
 
+    def with_predecessors(self, being_id: str, cluster_ids: Iterable[str]) -> list[Cluster]:
+        """Return these clusters, and recursively the retired ones whose members they have."""
+        clusters = [
+            Cluster.from_item(item) for item in every_item(self._table, keys.clusters(being_id))
+        ]
+        ids = set(cluster_ids)
+        while more := {c.cluster_id for c in clusters if ids & set(c.children)} - ids:
+            ids |= more
+        return [cluster for cluster in clusters if cluster.cluster_id in ids]
+
     def add(self, being_id: str, cluster: Cluster) -> None:
         """Store a new cluster; raises ConditionFailedError when its id is taken."""
         self._table.put(cluster.to_item(being_id), when=Absent())
@@ -57,6 +67,22 @@ class Clusters:
 def replacing(being_id: str, cluster: Cluster, *, version: int) -> Put:
     """Return the write of `Clusters.replace`."""
     return Put(cluster.to_item(being_id), Compare("version", "=", version))
+
+
+def without_summary(cluster: Cluster, *, fewer: int) -> Cluster:
+    """Return a cluster with so many members fewer, and without texts made from its members."""
+    return replace(
+        cluster,
+        label="",
+        digest="",
+        digest_source="rules",
+        themes=(),
+        first_day=None,
+        last_day=None,
+        n_active=max(0, cluster.n_active - fewer),
+        dirty=cluster.state == "active",
+        version=cluster.version + 1,
+    )
 
 
 def marking_dirty(being_id: str, cluster_id: str, *, members: int = 0) -> Update:

@@ -1,5 +1,7 @@
 """Changes that a person or a model makes to memories: new words, pins, merges and their undoing.
 
+An agent changes nothing that the owner has pinned.
+
 The sources of a merge are kept with the id of the merged node. Undoing a merge restores them;
 evidence and recalls that the merged node got since go to the strongest source.
 """
@@ -19,7 +21,15 @@ from nacre.being.memory.model.fields import (
 from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below
 from nacre.being.memory.model.merged_node import merged_node, strongest_of, with_later_changes
 from nacre.being.memory.model.size_limit import fits_in_one_node
-from nacre.being.memory.model.types import UNDONE, Node, SceneText, merged_id_of, moment
+from nacre.being.memory.model.types import (
+    UNDONE,
+    Author,
+    Node,
+    SceneText,
+    merged_id_of,
+    moment,
+)
+from nacre.being.memory.model.wordings import corrected
 from nacre.being.memory.store.clusters import Clusters, marking_dirty
 from nacre.being.memory.store.nodes import Nodes, replacing
 from nacre.being.memory.store.retry import retry_on_conflict
@@ -63,8 +73,9 @@ class MemoryEdits:
     clock: Clock
 
     def reword(self, being_id: str, node_id: str, text: SceneText, *, version: int) -> Node:
-        """Replace the text of a memory that is still at this version; its evidence and trust stay.
+        """Replace the text of a memory that is still at this version, as its owner.
 
+        Its evidence and trust stay, and the earlier wording is kept.
         Raises NotFoundError, ConflictError when it was changed meanwhile, and
         InvalidInputError for a merged memory: the one it was merged into is to be changed.
         """
@@ -75,9 +86,9 @@ class MemoryEdits:
                 raise ConflictError(
                     "the memory was changed meanwhile; look at it again, and make your change anew"
                 )
-            return replace(node, **fields)
+            return corrected(node, fields, by="owner", now=moment(self.clock()))
 
-        return retry_on_conflict(lambda: self._change(being_id, node_id, change))
+        return retry_on_conflict(lambda: self.change(being_id, node_id, change))
 
     def pin(self, being_id: str, node_id: str, *, pinned: bool) -> Node:
         """Pin a living memory, so that it is never forgotten, or unpin it, to fade from today on.
@@ -94,16 +105,22 @@ class MemoryEdits:
             due = clock_below(clock, node.stability, DYING_BELOW)
             return replace(node, pinned=pinned, status="active", clock0=clock, due=due)
 
-        return retry_on_conflict(lambda: self._change(being_id, node_id, change))
+        return retry_on_conflict(lambda: self.change(being_id, node_id, change))
 
     def merge(
-        self, being_id: str, node_ids: Sequence[str], *, action: str, feeling: str | None = None
+        self,
+        being_id: str,
+        node_ids: Sequence[str],
+        *,
+        action: str,
+        feeling: str | None = None,
+        by: Author = "owner",
     ) -> Merge:
         """Merge nodes into one; the sources stay, with the status `merged`.
 
         The node has the actors, dates, themes and evidence of all, the highest importance and
-        the lowest trust. Raises InvalidInputError for fewer than two, too many or merged
-        nodes, NotFoundError for ids that do not exist.
+        the lowest trust. Raises InvalidInputError for fewer than two, too many, merged or hidden
+        nodes and for those that an agent may not change, NotFoundError for ids that do not exist.
         """
         ids = list(dict.fromkeys(checked_name(node_id, "node_ids") for node_id in node_ids))
         if len(ids) < 2:
@@ -114,29 +131,38 @@ class MemoryEdits:
             )
         action = checked_text(action, "summary", limit=MAX_ACTION_BYTES)
         feeling = optional_text(feeling, "feeling", limit=MAX_FEELING_BYTES)
-        return retry_on_conflict(lambda: self._merge(being_id, ids, action, feeling))
+        return retry_on_conflict(lambda: self._merge(being_id, ids, action, feeling, by))
 
-    def undo_merge(self, being_id: str, node_id: str) -> Merge:
-        """Undo a merge and restore its sources.
+    def undo_merge(self, being_id: str, node_id: str, *, by: Author = "owner") -> Merge:
+        """Undo a merge and restore its sources; those of a hidden one are hidden too.
 
-        Raises InvalidInputError for a node that is not a merge, or that was merged itself.
+        Raises InvalidInputError for a node that is not a merge, that was merged itself, or that
+        an agent may not change.
         """
         node_id = checked_name(node_id, "node_ids")
-        return retry_on_conflict(lambda: self._undo(being_id, node_id))
+        return retry_on_conflict(lambda: self._undo(being_id, node_id, by))
 
-    def _change(self, being_id: str, node_id: str, change: Callable[[Node], Node]) -> Node:
-        before = self.nodes.get(being_id, checked_name(node_id, "node_id"))
-        if before is None:
+    def current(self, being_id: str, node_id: str) -> Node:
+        """Return a memory that can be changed; raises an error that says why it cannot."""
+        node = self.nodes.get(being_id, checked_name(node_id, "node_id"))
+        if node is None:
             raise NotFoundError("there is no such memory")
-        if before.status == "merged":
-            raise InvalidInputError(f"it was merged into {before.merged_into}; change that one")
-        if before.reason == UNDONE:
+        if node.status == "merged":
+            raise InvalidInputError(f"it was merged into {node.merged_into}; change that one")
+        if node.reason == UNDONE:
             raise InvalidInputError("its merge was taken back; change what it was made of")
+        return node
+
+    def change(self, being_id: str, node_id: str, change: Callable[[Node], Node]) -> Node:
+        """Write a node that `change` returns for the current one; one attempt."""
+        before = self.current(being_id, node_id)
+        if before.status == "hidden":
+            raise InvalidInputError("it is hidden; take that back before you change it")
         after = change(before)
         if after == before:
             return before
         after = replace(after, version=before.version + 1)
-        self._write(
+        self.commit(
             being_id,
             [replacing(being_id, before, after)],
             Counter(),
@@ -146,12 +172,16 @@ class MemoryEdits:
         )
         return after
 
-    def _merge(self, being_id: str, ids: Sequence[str], action: str, feeling: str | None) -> Merge:
+    def _merge(
+        self, being_id: str, ids: Sequence[str], action: str, feeling: str | None, by: Author
+    ) -> Merge:
         merged_id = merged_id_of(ids)
         nodes = self.nodes.get_many(being_id, [*ids, merged_id])
         before = nodes.pop(merged_id, None)
         sources = [nodes[node_id] for node_id in sorted(ids) if node_id in nodes]
         _check_sources(ids, sources)
+        for source in sources:
+            check_author(source, by)
         if not fits_in_one_node(sources):
             raise InvalidInputError(
                 "these memories are of more scenes than one can hold; merge fewer of them"
@@ -181,10 +211,10 @@ class MemoryEdits:
         change = Counter({new.cluster_id: 1})
         change.subtract(source.cluster_id for source in sources if source.is_living)
         touched = {source.cluster_id for source in sources}
-        self._write(being_id, writes, change, touched, live=[new], gone=sources)
+        self.commit(being_id, writes, change, touched, live=[new], gone=sources)
         return Merge(new, tuple(sources))
 
-    def _undo(self, being_id: str, node_id: str) -> Merge:
+    def _undo(self, being_id: str, node_id: str, by: Author) -> Merge:
         node = self.nodes.get(being_id, node_id)
         if node is None:
             raise NotFoundError(f"there is no memory {node_id}")
@@ -194,6 +224,10 @@ class MemoryEdits:
             raise InvalidInputError(
                 f"{node_id} was merged into {node.merged_into}; take that merge back first"
             )
+        check_author(node, by)
+        is_hidden = node.status == "hidden"
+        if is_hidden and by == "agent":
+            raise InvalidInputError(f"{node_id} is hidden; take that back first")
         parents = self.nodes.get_many(being_id, node.parents)
         sources = [parent for parent in parents.values() if parent.merged_into == node_id]
         if not sources:
@@ -213,11 +247,16 @@ class MemoryEdits:
             )
             if source is strongest:
                 after = with_later_changes(after, node, sources)
+            if is_hidden:
+                after = hidden_node(after, by=node.hidden_by or by, at=node.hidden_at or "")
             restored.append(after)
             writes.append(replacing(being_id, source, after))
         undone = replace(
             node,
             status="dead",
+            status_before=None,
+            hidden_at=None,
+            hidden_by=None,
             reason=UNDONE,
             count_at_death=node.reactivation_count,
             cluster_id=None,
@@ -229,10 +268,10 @@ class MemoryEdits:
         change = Counter(source.cluster_id for source in restored if source.is_living)
         change.subtract({node.cluster_id: 1 if node.is_living else 0})
         touched = {node.cluster_id, *cluster_ids.values()}
-        self._write(being_id, writes, change, touched, live=restored, gone=[node])
+        self.commit(being_id, writes, change, touched, live=restored, gone=[node])
         return Merge(undone, tuple(restored))
 
-    def _write(
+    def commit(
         self,
         being_id: str,
         writes: list[Write],
@@ -243,7 +282,7 @@ class MemoryEdits:
         gone: Sequence[Node] = (),
         renews: bool = True,
     ) -> None:
-        """Commit with the changes of the index and of the clusters.
+        """Write with the changes of the index and of the clusters, in one transaction.
 
         `renews` says whether the vectors of the clusters change, which are then computed again.
         """
@@ -282,6 +321,19 @@ class MemoryEdits:
         }
 
 
+def check_author(node: Node, by: Author) -> None:
+    """Raise InvalidInputError if an agent wants to change what the owner has pinned."""
+    if by == "agent" and node.pinned:
+        raise InvalidInputError(
+            f"{node.node_id} is pinned: only the owner changes it, in the console"
+        )
+
+
+def hidden_node(node: Node, *, by: Author, at: str) -> Node:
+    """Return the node, hidden; the caller raises its version."""
+    return replace(node, status="hidden", status_before=node.status, hidden_at=at, hidden_by=by)
+
+
 def _check_sources(ids: Sequence[str], sources: Sequence[Node]) -> None:
     missing = set(ids) - {source.node_id for source in sources}
     if missing:
@@ -291,6 +343,8 @@ def _check_sources(ids: Sequence[str], sources: Sequence[Node]) -> None:
             raise InvalidInputError(
                 f"{source.node_id} was merged into {source.merged_into}; use that id"
             )
+        if source.status == "hidden":
+            raise InvalidInputError(f"{source.node_id} is hidden; take that back first")
         if source.reason == UNDONE:
             raise InvalidInputError(
                 f"the merge into {source.node_id} was taken back; use the ids it was made of"

@@ -119,6 +119,16 @@ class Nodes:
             )
         )
 
+    def hidden(
+        self, being_id: str, *, limit: int | None = None, start: str | None = None
+    ) -> NodePage:
+        """Return hidden nodes, the last hidden first; on AWS the list may lag behind."""
+        return _page(
+            self._table.query(
+                keys.hidden(being_id), index="gsi3", descending=True, limit=limit, start=start
+            )
+        )
+
     def add(self, being_id: str, nodes: Sequence[Node]) -> None:
         """Store new nodes, as many as fit one transaction, and make them searchable.
 
@@ -136,7 +146,7 @@ class Nodes:
 
         `nodes` are the nodes if they were just read, which saves reading them again. The next
         patrol strengthens a living node, and revives a dead one that has two recalls since its
-        death. Merged nodes and ids that do not exist are skipped.
+        death. Merged and hidden nodes and ids that do not exist are skipped.
         """
         just_read = [nodes] if nodes is not None else []
 
@@ -151,7 +161,9 @@ class Nodes:
         writes: list[Write] = []
         revived = False
         for node_id, node in nodes.items():
-            if node.status == "merged" or node.reason == UNDONE or amounts[node_id] < 1:
+            if node.status in ("merged", "hidden") or node.reason == UNDONE:
+                continue
+            if amounts[node_id] < 1:
                 continue
             after = self._recalled(node, amounts[node_id])
             writes.append(_recall(being_id, node, after, amounts[node_id]))

@@ -29,6 +29,7 @@ from nacre.being.memory.model.types import (
     Scene,
     StoredRecord,
 )
+from nacre.being.memory.model.wordings import wordings_of
 from nacre.being.memory.store.entries import Entry
 from nacre.being.memory.store.letters import Letter
 from nacre.being.memory.store.targets import TARGETS, Target
@@ -270,8 +271,26 @@ def _check(kind: Kind, record: Record, where: str) -> None:
         return
     extra = frozenset({EXPIRES_AT}) if kind.name.startswith(("letter", "marker")) else frozenset()
     checked_record(kind.shape, record.value, where, also=extra)
+    if kind.name == "node":
+        _check_wordings(record, where)
     if _key_of(kind, record) != record.key:
         raise InvalidInputError(f"{where}: the key of this {kind.name} is not that of its value")
+
+
+def _check_wordings(record: Record, where: str) -> None:
+    """Refuse earlier wordings that do not fit the fields of a node."""
+    try:
+        for wording in wordings_of(record.to_object()):
+            before = {name: value for name, value in wording.fields.items() if value is not None}
+            checked_record(Node, {**record.value, **_listed(before)}, where)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InvalidInputError(f"{where}: its earlier wordings cannot be read") from None
+
+
+def _listed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()
+    }
 
 
 def _check_order_name(name: Value, where: str) -> None:

@@ -23,8 +23,9 @@ from nacre.ports.items.table import Item, Key, Table
 from nacre.ports.vectors import Filter, Hit, Question
 from nacre.text.analysis import terms
 
-_KNOWN = Filter(kinds=frozenset({"node"}), states=frozenset({"active", "dying", "dead"}))
-"""Forgotten memories too: a repeated scene revives them."""
+_STATES = frozenset({"active", "dying", "dead", "hidden"})
+_KNOWN = Filter(kinds=frozenset({"node"}), states=_STATES)
+"""Forgotten memories too: a repeated scene revives them. Hidden ones are recognised."""
 _HITS = 64  # from each channel
 _BY_VECTOR, _BY_WORDS = 8, 4  # memories that are compared with the note
 _CLUSTERS = 16  # clusters that are compared with it

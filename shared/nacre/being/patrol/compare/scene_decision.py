@@ -6,6 +6,7 @@ from itertools import count
 from nacre.being.memory.model.fields import checked_scene_text
 from nacre.being.memory.model.size_limit import fits_in_one_node, sequel_of
 from nacre.being.memory.model.types import UNDONE, Node, Scene
+from nacre.being.memory.model.wordings import earlier_versions
 from nacre.being.memory.store.event_nodes import nodes_of_events
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.patrol.compare.geometry import cosine, numbers
@@ -89,7 +90,7 @@ class SceneDecider:
             first = nodes_of_events(self._table, self._being_id, [name]).get(name)
             if first is None:
                 return None, name
-            if _clashes(scene, first):
+            if first.status != "hidden" and _clashes(scene, first):
                 continue
             node = self._merged(first)
             if fits_in_one_node([node], scene):
@@ -110,9 +111,10 @@ class SceneDecider:
     def _same(
         self, scene: Scene, node_ids: tuple[str, ...], candidates: Mapping[str, Node]
     ) -> Node | None:
-        """Return the nearest memory that says the same, a living one before a forgotten one.
+        """Return the nearest memory that says the same: living ones first, hidden ones last.
 
-        A merged memory says the same as each of the memories it was made of.
+        A merged memory says the same as each of the memories it was made of, and a corrected one
+        the same as each of its earlier wordings.
         """
         usable = [
             node
@@ -121,8 +123,9 @@ class SceneDecider:
         ]
         parent_ids = dict.fromkeys(parent for node in usable for parent in node.parents)
         parents = self._nodes.get_many(self._being_id, parent_ids) if parent_ids else {}
-        for node in sorted(usable, key=lambda node: not node.is_living):
-            versions = [node, *(parents[id_] for id_ in node.parents if id_ in parents)]
+        for node in sorted(usable, key=_readiness):
+            merged = (parents[id_] for id_ in node.parents if id_ in parents)
+            versions = [node, *earlier_versions(node), *merged]
             if any(same_event(scene, version) for version in versions):
                 return node
         return None
@@ -142,6 +145,10 @@ class SceneDecider:
         return tuple(node_id for negative, node_id in ranked if -negative >= least)[
             :SIMILAR_MEMORIES
         ]
+
+
+def _readiness(node: Node) -> tuple[bool, bool]:
+    return not node.is_living, node.status == "hidden"
 
 
 def _clashes(scene: Scene, node: Node) -> bool:

@@ -11,6 +11,7 @@ from typing import assert_never
 from nacre.being.memory.model.counters import PENDING_SCENES
 from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below, initial_stability
 from nacre.being.memory.model.types import Node, Scene, least_trusted, node_id_of
+from nacre.being.memory.model.wordings import dismissed_days
 from nacre.being.memory.store.clusters import marking_dirty
 from nacre.being.memory.store.nodes import replacing
 from nacre.being.memory.store.retry import retry_on_conflict
@@ -27,6 +28,7 @@ from nacre.ports.items.table import Absent, Compare, Put, Write
 STEP = 1
 _BATCH = 20  # scenes between two renewals of the lease
 _MEASURED_NODES = 200
+_STAYS_HIDDEN = "scenes that say what a hidden memory says were added to it; it stays hidden"
 
 
 def assign(context: RunContext) -> None:
@@ -93,16 +95,16 @@ def _set_aside(context: RunContext, scene: Scene, reason: str) -> None:
 def _add_evidence(context: RunContext, scene: Scene, node: Node) -> None:
     # A repeated scene counts as a recall: later steps of this run refresh a living memory and
     # revive a forgotten one.
-    recalls = REVIVAL_STEP if node.status == "dead" else 1
+    recalls = {"dead": REVIVAL_STEP, "hidden": 0}.get(node.status, 1)
     is_orphan = node.status == "merged"  # the memory that it was merged into is gone
     after = replace(
         node,
         evidence=(*node.evidence, scene.scene_id),
-        when=tuple(sorted({*node.when, *scene.when})),
+        when=tuple(sorted({*node.when, *scene.when} - dismissed_days(node))),
         importance=max(node.importance, scene.importance),
         trust=least_trusted([node.trust, scene.trust]),
         reactivation_count=node.reactivation_count + recalls,
-        last_activated=max(node.last_activated or "", context.run.now),
+        last_activated=max(node.last_activated or "", context.run.now if recalls else "") or None,
         version=node.version + 1,
     )
     if is_orphan:
@@ -112,7 +114,8 @@ def _add_evidence(context: RunContext, scene: Scene, node: Node) -> None:
     writes: list[Write] = [replacing(context.being_id, node, after)]
     if after.is_living and after.cluster_id is not None:
         writes.append(marking_dirty(context.being_id, after.cluster_id))
-    _write(context, scene, after, writes, evidence_added=1)
+    reasons = (_STAYS_HIDDEN,) if after.status == "hidden" else ()
+    _write(context, scene, after, writes, reasons=reasons, evidence_added=1)
 
 
 def _write(
@@ -122,11 +125,12 @@ def _write(
     writes: list[Write],
     *,
     like: dict[str, str] | None = None,
+    reasons: Sequence[str] = (),
     **counts: int,
 ) -> None:
     after = replace(scene, status="consumed", node_id=node.node_id, run_id=context.run.run_id)
     writes += context.index_updates.writes([node], [scene.scene_id], like=like)
-    _commit(context, scene, after, writes, counts=counts)
+    _commit(context, scene, after, writes, counts=counts, reasons=reasons)
 
 
 def _commit(

@@ -140,8 +140,8 @@ def _apply(context: RunContext, entry: dict[str, Any]) -> None:
     plan = MergePlan.from_plain(entry["plan"])
     ids = sorted(set(plan.merge))
     merged_id = merged_id_of(ids)
-    old_ids = [pair.old for pair in plan.supersede]
-    nodes = context.memory.nodes.get_many(context.being_id, [*ids, merged_id, *old_ids])
+    pair_ids = [node_id for pair in plan.supersede for node_id in (pair.old, pair.new)]
+    nodes = context.memory.nodes.get_many(context.being_id, [*ids, merged_id, *pair_ids])
     before = nodes.get(merged_id)
     writes: list[Write] = []
     live: list[Node] = []
@@ -167,7 +167,9 @@ def _apply(context: RunContext, entry: dict[str, Any]) -> None:
     for pair in plan.supersede:
         old = nodes.get(pair.old)
         by = merged_id if pair.new in ids and (can_merge or before is not None) else pair.new
-        if old is not None and old.is_living and old.superseded_by is None:
+        newer = nodes.get(pair.new)
+        is_hidden = newer is not None and newer.status == "hidden"  # since the plan was made
+        if old is not None and old.is_living and old.superseded_by is None and not is_hidden:
             after = replace(old, superseded_by=by, version=old.version + 1)
             writes.append(replacing(context.being_id, old, after))
             counts["superseded"] = counts.get("superseded", 0) + 1
