@@ -24,7 +24,8 @@ from nacre.protocol.principal import FULL, READ_ONLY, Principal
 from nacre.wiring.compose import Home
 from nacre.wiring.laptop import open_laptop
 from nacre.wiring.settings import Settings
-from tests.benchmarks.recall_quality import DATA, LOCOMO, Memory, locomo
+from tests.benchmarks.recall_quality.datasets import DATA, LOCOMO, locomo
+from tests.benchmarks.recall_quality.tasks import Memory
 from tests.benchmarks.table import show
 
 MESSAGES = Path(__file__).with_name("recall_messages.tsv")

@@ -192,7 +192,8 @@ def explained(mind: Minded, node: Node, day: int = 0) -> str:
         ({"status": "dead", "reason": "undone"}, 300, "its merge was taken back: it stays dead"),
         ({"status": "merged", "merged_into": NOWHERE}, 300,
          f"merged into: {NOWHERE}, which stands for it now"),
-        ({"superseded_by": NOWHERE}, 1, f"superseded by: {NOWHERE}; it is kept, and left out of"),
+        ({"superseded_by": NOWHERE}, 1,
+         f"superseded by: {NOWHERE}; it held, is kept, and is left out of"),
     ],
 )  # fmt: skip
 def test_why_a_node_is_as_strong_as_it_is_and_when_it_would_end_is_told(

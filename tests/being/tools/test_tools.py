@@ -76,7 +76,7 @@ def test_an_argument_that_no_tool_knows_is_refused_by_its_name() -> None:
             "search_memory",
             {"query": "cat", "from": "2026-01-01"},
             "argument 'from' is not known; did you mean 'date_from'? known: 'query', 'limit',"
-            " 'mode', 'cluster_id', 'date_from', 'date_to', 'status', 'page', 'timezone'",
+            " 'mode', 'cluster_id', 'date_from', 'date_to', 'status', 'page', 'timezone', 'as_of'",
         ),
         (
             "update_notes",

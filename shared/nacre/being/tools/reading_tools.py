@@ -120,6 +120,7 @@ def search_memory(memory: "Callable[[], MemoryServices]") -> Tool:
         status: Status | None = None,
         page: Annotated[int, Field(description="Of a list", ge=1)] = 1,
         timezone: Timezone = "UTC",
+        as_of: Annotated[str | None, Field(description="YYYY-MM-DD: as known that day")] = None,
         *,
         context: Context,
     ) -> ToolResult:
@@ -136,6 +137,7 @@ def search_memory(memory: "Callable[[], MemoryServices]") -> Tool:
             status=status,
             page=page,
             timezone=timezone,
+            as_of=as_of,
             counted=principal.may_write,
         )
         return ToolResult((TextContent(reply.text),), meta={"nacre/search": reply.trace})

@@ -179,7 +179,11 @@ class MemoryEraser:
         similar = tuple(similar_id for similar_id in node.similar if similar_id not in erased)
         if (superseded_by, similar) != (node.superseded_by, node.similar):
             after = replace(
-                node, superseded_by=superseded_by, similar=similar, version=node.version + 1
+                node,
+                superseded_by=superseded_by,
+                valid_until=node.valid_until if superseded_by else None,
+                similar=similar,
+                version=node.version + 1,
             )
             self._table.put(after.to_item(being_id), when=unchanged(node))
 

@@ -61,8 +61,10 @@ def _exceptions(node: Node) -> Iterator[str]:
         yield f"hidden on {(node.hidden_at or '')[:10]} by {by}: no search finds it"
     if node.superseded_by:
         yield (
-            f"superseded by: {node.superseded_by}; it is kept, and left out of recall because"
-            " something newer is true"
+            f"superseded by: {node.superseded_by}; it held"
+            + (f" from {node.valid_from}" if node.valid_from else "")
+            + (f" until {node.valid_until}" if node.valid_until else "")
+            + ", is kept, and is left out of recall because something newer is true"
         )
     if node.reason == UNDONE:
         yield "its merge was taken back: it stays dead, and its parents stand for themselves"

@@ -46,6 +46,7 @@ def merged_node(sources: Sequence[Node], clock: int) -> Node:
             (source.valid_from for source in sources if source.valid_from), default=None
         ),
         superseded_by=None if None in superseded else superseded[0],
+        valid_until=None if None in superseded else sources[0].valid_until,
         similar=_similar_to(sources),
         wordings=(),  # the sources keep theirs
         emb_id=None,

@@ -172,6 +172,7 @@ class Node(SceneText, StoredRecord):
     pinned: bool = False
     valid_from: str | None = None
     superseded_by: str | None = None
+    valid_until: str | None = None  # the day from which what superseded it holds
     # Ids of memories that were close when it was made, and not the same.
     similar: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
     # Its texts before corrections, oldest first; see `wordings`.
@@ -185,6 +186,10 @@ class Node(SceneText, StoredRecord):
     def id(self) -> str:
         """Return the node's id."""
         return self.node_id
+
+    def holds_on(self, day: str) -> bool:
+        """Return whether nothing had superseded the node on a day."""
+        return self.superseded_by is None or (self.valid_until or "9999") > day
 
     @property
     def is_living(self) -> bool:

@@ -1,16 +1,18 @@
 """The answers of the reading tools: find or show memories, count the recall, search the history."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from nacre.being.memory.model.fields import checked_days
-from nacre.being.memory.model.types import Node
+from nacre.being.memory.model.fields import checked_date, checked_days
+from nacre.being.memory.model.types import UNDONE, Node
 from nacre.being.memory.search.browse import MemoryBrowser
 from nacre.being.memory.search.candidates import Memory
-from nacre.being.memory.search.recall_signals import RecalledHits, recalled_hits
+from nacre.being.memory.search.changed_facts import Fact, arranged
+from nacre.being.memory.search.recall_gate import Match
+from nacre.being.memory.search.recall_signals import recalled_hits
 from nacre.being.memory.search.result_list import found_text, message_list, trace
 from nacre.being.memory.search.search import FINDABLE, LIVING, Mode, SearchHit
-from nacre.being.memory.search.time_search import TimeSearch
+from nacre.being.memory.search.time_search import MORE, TimeSearch
 from nacre.being.memory.store.history import History
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.memory.text.memory_text import Fragment, recall_block, shown_line
@@ -52,12 +54,17 @@ class MemoryQueries:
             being_id, message, limit=_RECALL_POOL, where=LIVING, zone=time_zone(timezone)
         )
         recalled = recalled_hits(message, result)
-        groups = grouped(recalled.hits, RECALL_MEMORIES)
+        in_order = result.hits
+        if result.kind != "date":
+            in_order = newest_first(message, result.hits, shown=RECALL_MEMORIES)
+        matches = _passed_on(recalled.matches, in_order)
+        matching = [hit for hit in in_order if hit.memory.id in matches]
+        groups = grouped(matching, RECALL_MEMORIES)
         hits = tuple(hit for group in groups for hit in group)
         fragments = [
             replace(
-                _fragment(first, recalled),
-                similar=tuple(_fragment(hit, recalled) for hit in others),
+                _fragment(first, matches),
+                similar=tuple(_fragment(hit, matches) for hit in others),
             )
             for first, *others in groups
         ]
@@ -78,10 +85,17 @@ class MemoryQueries:
         status: str | None = None,
         page: int = 1,
         timezone: str = "UTC",
+        as_of: str | None = None,
         counted: bool,
     ) -> Reply:
-        """Return a list of the memories that a query finds, dead ones too."""
+        """Return a list of the memories that a query finds, dead ones too.
+
+        With `as_of`, it is as on that day: later memories are left out, and those that were
+        superseded later hold.
+        """
         day_from, day_to = checked_days(date_from, date_to)
+        if as_of is not None:
+            day_to = min(checked_date(as_of, "as_of"), day_to or as_of)
         where = Filter(
             states=FINDABLE.states if status is None else frozenset({status}),
             cluster_id=cluster_id,
@@ -96,9 +110,18 @@ class MemoryQueries:
             mode=mode,
             page=page,
             zone=time_zone(timezone),
+            by_time=date_from is not None or date_to is not None,
+            superseded=as_of is not None,
         )
-        self._count(being_id, [hit.memory for hit in answer.result.hits], counted=counted)
-        return Reply(found_text(answer.result, more=answer.more), trace(answer.result))
+        result, more = answer.result, answer.more
+        if as_of is not None:
+            result = replace(result, hits=tuple(h for h in result.hits if _held(h.memory, as_of)))
+        if answer.is_ranked:
+            in_order = newest_first(query, result.hits, shown=limit)
+            more = MORE if len(in_order) > limit else ""
+            result = replace(result, hits=in_order[:limit])
+        self._count(being_id, [hit.memory for hit in result.hits], counted=counted)
+        return Reply(found_text(result, more=more), trace(result))
 
     def browse(
         self,
@@ -179,7 +202,39 @@ def _are_same_event(first: SearchHit, second: SearchHit) -> bool:
     return fingerprint is not None and fingerprint == second.memory.record.fingerprint
 
 
-def _fragment(hit: SearchHit, recalled: RecalledHits) -> Fragment:
+def _fragment(hit: SearchHit, matches: Mapping[str, Match]) -> Fragment:
     memory = hit.memory
-    match = recalled.matches[memory.id]
-    return Fragment(shown_line(memory.record), f"{memory.kind} {memory.id}", f"{match} match")
+    earlier = "" if hit.newer is None else "; earlier"
+    source = f"{memory.kind} {memory.id}{earlier}"
+    return Fragment(shown_line(memory.record), source, f"{matches[memory.id]} match")
+
+
+def _passed_on(matches: Mapping[str, Match], hits: Sequence[SearchHit]) -> dict[str, Match]:
+    """Return how well the hits match: a newer fact matches at least as well as the one before."""
+    newer = {
+        hit.newer: matches[hit.memory.id]
+        for hit in hits
+        if hit.newer is not None and hit.memory.id in matches
+    }
+    return {**newer, **matches}
+
+
+def newest_first(question: str, hits: Sequence[SearchHit], *, shown: int) -> tuple[SearchHit, ...]:
+    """Return the hits with the newest of facts that changed before the others; see `arranged`."""
+    by_id = {hit.memory.id: hit for hit in hits}
+    facts = [_fact(hit.memory) for hit in hits]
+    return tuple(
+        replace(by_id[placed.id], newer=placed.newer)
+        for placed in arranged(question, facts, shown=shown)
+    )
+
+
+def _held(memory: Memory, day: str) -> bool:
+    record = memory.record
+    return not isinstance(record, Node) or (record.holds_on(day) and record.reason != UNDONE)
+
+
+def _fact(memory: Memory) -> Fact:
+    record = memory.record
+    people = frozenset(map(str.casefold, record.actors))
+    return Fact(memory.id, record.action, people, (max(record.when, default=""), record.created_at))

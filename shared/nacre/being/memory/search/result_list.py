@@ -87,6 +87,7 @@ def trace(answer: SearchResult) -> dict[str, Any]:
                 "id": hit.memory.id,
                 "score": round(hit.score, 4),
                 "weak": hit.is_weak,
+                **({"newer": hit.newer} if hit.newer else {}),
                 "channels": _rounded(hit.channels),
                 "parts": _rounded(hit.parts),
             }
@@ -112,13 +113,14 @@ def _excerpt(text: str, query: str, room: int) -> str:
 
 
 def _hit(hit: SearchHit) -> str:
+    earlier = "" if hit.newer is None else f"earlier; now: {hit.newer}; "
     if not hit.channels:
-        return memory_line(hit.memory)
+        return memory_line(hit.memory, earlier.removesuffix("; "))
     channels = ", ".join(
         f"{name} {score:.2f}" for name, score in hit.channels.items() if name in _SHOWN
     )
     weak = "weak; " if hit.is_weak else ""
-    return memory_line(hit.memory, f"{weak}score {hit.score:.2f}: {channels}")
+    return memory_line(hit.memory, f"{earlier}{weak}score {hit.score:.2f}: {channels}")
 
 
 def _rounded(scores: Mapping[str, float]) -> dict[str, float]:

@@ -61,6 +61,7 @@ class SearchHit:
     parts: Mapping[str, float]
     channels: Mapping[str, float]
     is_weak: bool = False
+    newer: str | None = None  # the id of the memory that is true now instead of it
 
 
 @dataclass(frozen=True, slots=True)

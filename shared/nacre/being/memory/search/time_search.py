@@ -29,10 +29,15 @@ _POOL = 40  # hits of the whole memory, among which the memories of these days a
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """The hits of a search or a list, and a line that says how to get more, if there are more."""
+    """The hits of a search or a list, and a line that says how to get more, if there are more.
+
+    If it `is_ranked`, the hits are the best ones and more than asked for, so that facts that
+    changed can be put in order before the others are left out.
+    """
 
     result: SearchResult
     more: str = ""
+    is_ranked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +59,40 @@ class TimeSearch:
         mode: Mode,
         page: int,
         zone: tzinfo,
+        by_time: bool,
+        superseded: bool,
     ) -> SearchPage:
         """Return the answer to a search: a list by date, or the best hits.
 
         It is a list if the query names nothing but a time, or nothing at all. `page` turns its
-        pages. A search within given days shows its hits in order of time.
+        pages. With `by_time`, the hits of a search are in order of time.
         """
         if query.strip() in EVERYTHING:
-            return self._list(being_id, where, page=page, size=limit)
-        if where.day_from is not None or where.day_to is not None:
-            hits = self.search.find(being_id, query, limit=limit + 1, where=where, mode=mode)
+            return self._list(being_id, where, page=page, size=limit, superseded=superseded)
+        if by_time:
+            hits = self.search.find(
+                being_id, query, limit=limit + 1, where=where, mode=mode, superseded=superseded
+            )
             remarks = (*hits.remarks, f"{span(where)}, in order of time")
             in_order = tuple(in_order_of_time(hits.hits[:limit], where))
             more = MORE if len(hits.hits) > limit else ""
             return SearchPage(replace(hits, hits=in_order, remarks=remarks), more)
         expression = self._expression(query, zone)
         if expression is not None and expression.is_all:
-            days = self._list(being_id, within(where, expression.days), page=page, size=limit)
+            named = within(where, expression.days)
+            days = self._list(being_id, named, page=page, size=limit, superseded=superseded)
             if days.result.hits:
                 return days
-        hits = self._find(being_id, query, expression, limit=limit + 1, where=where, mode=mode)
-        more = MORE if len(hits.hits) > limit else ""
-        return SearchPage(replace(hits, hits=hits.hits[:limit]), more)
+        hits = self._find(
+            being_id,
+            query,
+            expression,
+            limit=max(limit + 1, _POOL),
+            where=where,
+            mode=mode,
+            superseded=superseded,
+        )
+        return SearchPage(hits, is_ranked=True)
 
     def recall(
         self, being_id: str, message: str, *, limit: int, where: Filter, zone: tzinfo
@@ -83,7 +100,8 @@ class TimeSearch:
         """Return the memories that a message touches; for a time alone, its most important ones."""
         expression = self._expression(message, zone)
         if expression is not None and expression.is_all:
-            days = self._list(being_id, within(where, expression.days), page=1, size=_POOL).result
+            named = within(where, expression.days)
+            days = self._list(being_id, named, page=1, size=_POOL, superseded=False).result
             if days.hits:
                 hits = sorted(days.hits, key=lambda hit: -hit.memory.record.importance)
                 return replace(days, hits=tuple(hits[:limit]))
@@ -92,7 +110,9 @@ class TimeSearch:
     def _expression(self, query: str, zone: tzinfo) -> TimeExpression | None:
         return find_time(query, self.clock().astimezone(zone))
 
-    def _list(self, being_id: str, where: Filter, *, page: int, size: int) -> SearchPage:
+    def _list(
+        self, being_id: str, where: Filter, *, page: int, size: int, superseded: bool
+    ) -> SearchPage:
         """Return a page of the memories that pass the filter, in order of time."""
         start = (page - 1) * size
         remarks = [f"{span(where)}, in order of time"]
@@ -119,7 +139,7 @@ class TimeSearch:
         hits = tuple(
             SearchHit(memory, 0.0, {}, {})
             for memory in memories
-            if memory.fits(where) and memory.is_current
+            if memory.fits(where) and (superseded or memory.is_current)
         )
         more = f"… there are more: page={page + 1} shows the next" if page < pages else ""
         return SearchPage(SearchResult(hits, "date", tuple(remarks)), more)
@@ -133,6 +153,7 @@ class TimeSearch:
         limit: int,
         where: Filter,
         mode: Mode = "or",
+        superseded: bool = False,
     ) -> SearchResult:
         """Return the best memories, those of the expression's days lifted above the others.
 
@@ -140,10 +161,17 @@ class TimeSearch:
         because a text may say the words of time itself.
         """
         if expression is None:
-            return self.search.find(being_id, query, limit=limit, where=where, mode=mode)
-        every = self.search.find(being_id, query, limit=max(limit, _POOL), where=where, mode=mode)
+            return self.search.find(
+                being_id, query, limit=limit, where=where, mode=mode, superseded=superseded
+            )
+        pool = max(limit, _POOL)
+        every = self.search.find(
+            being_id, query, limit=pool, where=where, mode=mode, superseded=superseded
+        )
         days = within(where, expression.days)
-        on_time = self.search.find(being_id, expression.rest, limit=limit, where=days, mode=mode)
+        on_time = self.search.find(
+            being_id, expression.rest, limit=limit, where=days, mode=mode, superseded=superseded
+        )
         lift = lift_of(expression.days, self.clock().date())
         hits = lifted(every.hits, on_time.hits, lift)[:limit]
         remark = f'memories {span(days)} first, for "{expression.words}"'

@@ -80,7 +80,11 @@ class Corrections:
         after = replace(after, version=before.version + 1)
         writes: list[Write] = [replacing(being_id, before, after), Delete(think_key(being_id))]
         writes += [
-            replacing(being_id, old, replace(old, superseded_by=None, version=old.version + 1))
+            replacing(
+                being_id,
+                old,
+                replace(old, superseded_by=None, valid_until=None, version=old.version + 1),
+            )
             for old in self._superseded_by(being_id, before)
         ]
         cluster = self._cluster(being_id, before.cluster_id)

@@ -170,7 +170,8 @@ def _apply(context: RunContext, entry: dict[str, Any]) -> None:
         newer = nodes.get(pair.new)
         is_hidden = newer is not None and newer.status == "hidden"  # since the plan was made
         if old is not None and old.is_living and old.superseded_by is None and not is_hidden:
-            after = replace(old, superseded_by=by, version=old.version + 1)
+            until = None if newer is None else min(newer.when, default=None)
+            after = replace(old, superseded_by=by, valid_until=until, version=old.version + 1)
             writes.append(replacing(context.being_id, old, after))
             counts["superseded"] = counts.get("superseded", 0) + 1
     if writes:

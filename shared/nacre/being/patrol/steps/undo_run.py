@@ -66,6 +66,6 @@ def _restore(
     node = memory.nodes.get(being_id, node_id)
     if node is None or node.superseded_by is None or node.superseded_by not in superseded_by:
         return False
-    after = replace(node, superseded_by=None, version=node.version + 1)
+    after = replace(node, superseded_by=None, valid_until=None, version=node.version + 1)
     write_counted(table, being_id, [replacing(being_id, node, after)])
     return True
