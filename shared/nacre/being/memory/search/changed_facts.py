@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from nacre.being.memory.model.types import Node, Scene
 from nacre.being.memory.search.attributes import NEW, findings
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.text.analysis import terms
@@ -44,6 +45,13 @@ class Fact(NamedTuple):
     text: str
     people: frozenset[str]
     since: tuple[str, ...]
+
+    @classmethod
+    def of(cls, memory: Node | Scene) -> "Fact":
+        """Return the fact of a memory; of several on one day the last noted holds."""
+        people = frozenset(map(str.casefold, memory.actors))
+        since = (max(memory.when, default=""), memory.created_at)
+        return cls(memory.id, memory.action, people, since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +114,14 @@ def arranged(question: str, facts: Sequence[Fact], *, shown: int) -> list[Placed
         Placed(facts[place].id, facts[newer[place]].id if place in newer else None)
         for place in _order(len(facts), newer, alike, is_past=is_past)
     ]
+
+
+def tells_of_change(older: Fact, newer: Fact) -> bool:
+    """Return whether a later memory may say that an older one no longer holds, whoever asks."""
+    if older.since >= newer.since or older.people.isdisjoint(newer.people):
+        return False
+    old, new = _parts(older.text, older.people), _parts(newer.text, newer.people)
+    return old.is_fact and new.is_fact and _is_changed(old, old, new)
 
 
 def _order(count: int, newer: dict[int, int], alike: dict[int, int], *, is_past: bool) -> list[int]:

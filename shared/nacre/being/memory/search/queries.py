@@ -222,7 +222,7 @@ def _passed_on(matches: Mapping[str, Match], hits: Sequence[SearchHit]) -> dict[
 def newest_first(question: str, hits: Sequence[SearchHit], *, shown: int) -> tuple[SearchHit, ...]:
     """Return the hits with the newest of facts that changed before the others; see `arranged`."""
     by_id = {hit.memory.id: hit for hit in hits}
-    facts = [_fact(hit.memory) for hit in hits]
+    facts = [Fact.of(hit.memory.record) for hit in hits]
     return tuple(
         replace(by_id[placed.id], newer=placed.newer)
         for placed in arranged(question, facts, shown=shown)
@@ -232,9 +232,3 @@ def newest_first(question: str, hits: Sequence[SearchHit], *, shown: int) -> tup
 def _held(memory: Memory, day: str) -> bool:
     record = memory.record
     return not isinstance(record, Node) or (record.holds_on(day) and record.reason != UNDONE)
-
-
-def _fact(memory: Memory) -> Fact:
-    record = memory.record
-    people = frozenset(map(str.casefold, record.actors))
-    return Fact(memory.id, record.action, people, (max(record.when, default=""), record.created_at))

@@ -12,6 +12,7 @@ from typing import Any
 from nacre.being.memory.model.merged_node import merged_node, strongest_of
 from nacre.being.memory.model.size_limit import fits_in_one_node
 from nacre.being.memory.model.types import Cluster, Node, merged_id_of
+from nacre.being.memory.search.changed_facts import Fact, tells_of_change
 from nacre.being.memory.store.nodes import replacing
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.patrol.compare.geometry import numbers
@@ -81,6 +82,34 @@ def groups_of(
     )
 
 
+def changed_pairs(
+    context: RunContext,
+    cluster: Cluster,
+    members: Mapping[str, Node],
+    vectors: Mapping[str, Vector],
+) -> list[tuple[Node, Node]]:
+    """Return pairs of memories, in any clusters, of which the later may supersede the older.
+
+    Texts about a fact that changed need not be close ("lives in Bonn", "moved to Ulm"), so these
+    pairs come from the people and the subject. Each has a new member of this cluster.
+    """
+    pairs: dict[tuple[str, str], tuple[Node, Node]] = {}
+    for node in members.values():
+        if not _is_fresh(node, cluster):
+            continue
+        near = context.neighbours.around(vectors[node.node_id], node.action, context.space)
+        others = context.memory.nodes.get_many(context.being_id, near.node_ids)
+        for other in others.values():
+            older, newer = sorted((node, other), key=lambda each: Fact.of(each).since)
+            if (
+                other.is_living
+                and older.superseded_by is None
+                and tells_of_change(Fact.of(older), Fact.of(newer))
+            ):
+                pairs[older.node_id, newer.node_id] = (older, newer)
+    return [pairs[ids] for ids in sorted(pairs)]
+
+
 def _is_fresh(node: Node, cluster: Cluster) -> bool:
     is_new = cluster.considered is None or node.created_at > cluster.considered
     return is_new or node.status == "dying"
@@ -92,15 +121,22 @@ def proposed_merges(context: RunContext) -> Proposals:
     proposals = Proposals()
     considered: list[Value] = []  # clusters all of whose groups the model has answered for
     questions = 0
+    asked: list[list[str]] = []  # a pair of two clusters is asked about once
     for cluster in dirty_clusters(context):
-        if cluster.state != "active" or cluster.n_active < 2:
+        if cluster.state != "active":
             continue
         members = {node.node_id: node for node in context.neighbours.members(cluster.cluster_id)}
         vectors = context.neighbours.subjects(list(members.values()), context.space)
         groups = groups_of(context, cluster, list(members.values()), vectors)
+        for older, newer in changed_pairs(context, cluster, members, vectors):
+            pair = sorted((older.node_id, newer.node_id))
+            if not any({*pair} <= {*group} for group in (*groups, *asked)):
+                members |= {older.node_id: older, newer.node_id: newer}
+                groups.append(pair)
         answers = 0
         for group in groups[: PATROL_MERGES - questions]:
             questions += 1
+            asked.append(group)
             result = context.planner.consolidate(
                 context.being_id, [members[node_id] for node_id in group]
             )
