@@ -542,7 +542,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.get_context.shape",
         "being/memory/search/opening_context.py",
-        '            "recent_nodes": self.recent(being_id),',
+        '            "recent_nodes": self._recent(newest),',
         "",
     ),
     Mutation(

@@ -10,6 +10,7 @@ from nacre.being.memory.search.browse import MemoryBrowser
 from nacre.being.memory.search.candidates import MemoryReader
 from nacre.being.memory.search.opening_context import ContextBlocks
 from nacre.being.memory.search.queries import MemoryQueries
+from nacre.being.memory.search.recent_memories import RecentMemories
 from nacre.being.memory.search.search import Search
 from nacre.being.memory.search.time_search import TimeSearch
 from nacre.being.memory.store.diary import think_notes
@@ -63,6 +64,7 @@ def open_services(
             memory.letters,
             memory.nodes,
             memory.clusters,
+            RecentMemories(memory.nodes, memory.scenes, clock),
             lambda being_id: think_notes(table, being_id),
             clock=clock,
         ),

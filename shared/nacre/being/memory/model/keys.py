@@ -102,6 +102,11 @@ def clusters(being_id: str) -> str:
     return f"{home(being_id)}#C"
 
 
+def subjects(being_id: str) -> str:
+    """Return the gsi1 partition of active clusters by their weight."""
+    return f"{home(being_id)}#SUBJECTS"
+
+
 def dirty(being_id: str) -> str:
     """Return the gsi3 partition of clusters whose derived data is out of date."""
     return f"{home(being_id)}#DIRTY"

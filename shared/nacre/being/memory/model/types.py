@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.records import ADDED_LATER, attributes_of, record_of
+from nacre.core.ids import ulid_milliseconds
 from nacre.core.lazy_dataclasses import dataclass, field, fields
 from nacre.core.limits import REVIVED_FROM
 from nacre.ports.items.schema import ItemSchema
@@ -40,6 +41,7 @@ MESSAGE = ItemSchema("message", 1)
 MARKER = ItemSchema("marker", 1)
 
 
+_ULID = 26  # letters and digits
 _MERGES = uuid.UUID("6e616372-6500-5000-8000-6d6572676573")
 
 
@@ -197,6 +199,15 @@ class Node(SceneText, StoredRecord):
         return self.status in ("active", "dying")
 
     @property
+    def noted_at(self) -> str:
+        """Return when the newest of its scenes was noted, as far as their ids say it."""
+        newest = max((id_ for id_ in self.evidence if len(id_) == _ULID), default="")
+        milliseconds = ulid_milliseconds(newest)
+        if milliseconds is None:
+            return self.created_at
+        return moment(datetime.fromtimestamp(milliseconds / 1000, UTC))
+
+    @property
     def is_revivable(self) -> bool:
         """Return whether the next patrol revives the node."""
         count = self.reactivation_count - (self.count_at_death or 0)
@@ -257,16 +268,23 @@ class Cluster(StoredRecord):
     first_day: str | None = None
     last_day: str | None = None
     considered: str | None = None  # when a model last looked for memories in it that say the same
+    # How much it matters now; see `cluster_weight`.
+    weight: int | None = field(default=None, metadata={ADDED_LATER: True})
     dirty: bool = False
     version: int = 1
 
     def to_item(self, being_id: str) -> Item:
-        """Return the item of the cluster; a dirty one is listed in the dirty index."""
+        """Return the item of the cluster, with the keys of the indexes that list it."""
         item: Item = {
             "pk": keys.clusters(being_id),
             "sk": self.cluster_id,
             **attributes_of(self),
         }
+        if self.weight is not None and self.state == "active":
+            item |= {
+                "gsi1pk": keys.subjects(being_id),
+                "gsi1sk": f"{self.weight:010}#{self.cluster_id}",
+            }
         if self.dirty:
             item |= {"gsi3pk": keys.dirty(being_id), "gsi3sk": self.cluster_id}
         return self.schema.stamp(item)

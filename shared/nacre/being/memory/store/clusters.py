@@ -9,6 +9,8 @@ from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Absent, Change, Compare, Key, Present, Put, Table, Update
 
+_OTHERS = 200  # clusters that are read to find large ones
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterPage:
@@ -43,7 +45,26 @@ class Clusters:
         """Return all clusters that are not retired, the largest first, then by id."""
         clusters = map(Cluster.from_item, every_item(self._table, keys.clusters(being_id)))
         active = [cluster for cluster in clusters if cluster.state == "active"]
-        return sorted(active, key=lambda cluster: (-cluster.n_active, cluster.cluster_id))
+        return sorted(active, key=_by_size)
+
+    def weightiest(self, being_id: str, *, limit: int) -> list[Cluster]:
+        """Return the active clusters that matter most, and large ones without a weight after them.
+
+        A cluster of an older version has no weight until a patrol renews it.
+        """
+        page = self._table.query(
+            keys.subjects(being_id), index="gsi1", descending=True, limit=limit
+        )
+        weighty = list(map(Cluster.from_item, page.items))
+        if len(weighty) < limit:
+            ids = {cluster.cluster_id for cluster in weighty}
+            others = [
+                cluster
+                for cluster in self.page(being_id, limit=_OTHERS).clusters
+                if cluster.state == "active" and cluster.cluster_id not in ids
+            ]
+            weighty += sorted(others, key=_by_size)
+        return weighty[:limit]
 
     def with_predecessors(self, being_id: str, cluster_ids: Iterable[str]) -> list[Cluster]:
         """Return these clusters, and recursively the retired ones whose members they have."""
@@ -62,6 +83,10 @@ class Clusters:
     def replace(self, being_id: str, cluster: Cluster, *, version: int) -> None:
         """Replace this version of a cluster."""
         self._table.put(cluster.to_item(being_id), when=Compare("version", "=", version))
+
+
+def _by_size(cluster: Cluster) -> tuple[int, str]:
+    return -cluster.n_active, cluster.cluster_id
 
 
 def replacing(being_id: str, cluster: Cluster, *, version: int) -> Put:

@@ -1,6 +1,7 @@
 """The scenes of a Being in the item store: noted events, searchable before they are memories."""
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from random import Random
 
 from nacre.being.memory.model import keys
@@ -15,7 +16,7 @@ from nacre.being.memory.store.targets import NOTES
 from nacre.being.memory.text.searchable_text import SearchIndex, searchable
 from nacre.core.clock import Clock
 from nacre.core.errors import InvalidInputError
-from nacre.core.ids import ulids
+from nacre.core.ids import ulid, ulids
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import (
     MAX_NOTES_IN_CALL,
@@ -23,7 +24,7 @@ from nacre.core.limits import (
     MAX_SCENES_IN_CALL,
     MAX_TRANSACTION_WRITES,
 )
-from nacre.ports.items.table import Absent, Compare, Delete, Key, Put, Table, Write
+from nacre.ports.items.table import Absent, Compare, Delete, Key, Put, Range, Table, Write
 from nacre.text.analysis import fingerprint
 
 
@@ -68,6 +69,24 @@ class Scenes:
         """Return the scenes that no patrol has taken, oldest first; on AWS it may lag."""
         page = self._table.query(keys.pending(being_id), index="gsi1", limit=limit, start=start)
         return ScenePage(tuple(map(Scene.from_item, page.items)), page.next)
+
+    def newest(self, being_id: str, *, limit: int) -> tuple[Scene, ...]:
+        """Return the last scenes of any status that were noted here, newest first.
+
+        Scenes with an id from elsewhere come after those, and only while they wait.
+        """
+        tomorrow = int((self._clock() + timedelta(days=1)).timestamp() * 1000)
+        noted = self._table.query(
+            keys.scenes(being_id),
+            keys=Range(low=ulid(0, 0), high=ulid(tomorrow, 0)),
+            descending=True,
+            limit=limit,
+        )
+        waiting = self._table.query(
+            keys.pending(being_id), index="gsi1", descending=True, limit=limit
+        )
+        scenes = map(Scene.from_item, (*noted.items, *waiting.items))
+        return tuple({scene.scene_id: scene for scene in scenes}.values())
 
     def page(
         self, being_id: str, *, limit: int | None = None, start: str | None = None

@@ -15,11 +15,15 @@ class BlockEntry:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Entries under a title; `hint` says how to read those that are left out."""
+    """Entries under a title; `hint` says how to read those that are left out.
+
+    `reserved` bytes of the budget are kept for it, however long the sections before it are.
+    """
 
     title: str
     entries: tuple[BlockEntry, ...]
     hint: str
+    reserved: int = 0
 
 
 def block(sections: Sequence[Section], budget: int) -> str:
@@ -30,8 +34,9 @@ def block(sections: Sequence[Section], budget: int) -> str:
     same sections always give the same bytes.
     """
     parts = [_SectionText(section) for section in sections if section.entries]
-    room = budget - sum(part.least for part in parts)
+    room = budget - sum(part.least + part.reserved for part in parts)
     for part in parts:
+        room += part.reserved
         room -= part.add_entries(room)
     for part in parts:
         room -= part.expand(room)
@@ -52,6 +57,10 @@ class _SectionText:
     def __init__(self, section: Section) -> None:
         self._section = section
         self._lines: list[str] = []
+        brief = sum(
+            _size(entry.text if entry.brief is None else entry.brief) for entry in section.entries
+        )
+        self.reserved = min(section.reserved, brief)
         # The title, the blank line before the next section, and the line about entries left out.
         self.least = _size(self._title) + 1 + _size(self._left_out(len(section.entries)))
 

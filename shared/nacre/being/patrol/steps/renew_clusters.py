@@ -11,6 +11,7 @@ from nacre.being.memory.index.cluster_vectors import (
     vector_place,
 )
 from nacre.being.memory.index.vector_items import VECTOR_OF
+from nacre.being.memory.model.cluster_weight import cluster_weight
 from nacre.being.memory.model.types import Cluster, Node
 from nacre.being.memory.store.clusters import replacing
 from nacre.being.memory.store.retry import retry_on_conflict
@@ -116,6 +117,7 @@ class _Renewing:
             themes=themes,
             first_day=min(days, default=None),
             last_day=max(days, default=None),
+            weight=cluster_weight(members),
             considered=self.context.run.now if is_considered else cluster.considered,
             dirty=not is_settled,
             version=cluster.version + 1,
