@@ -18,6 +18,7 @@ from nacre.being.patrol.steps.extract_scenes import extract
 from nacre.being.patrol.steps.finish_run import block, finish
 from nacre.being.patrol.steps.forget_memories import forget
 from nacre.being.patrol.steps.merge_memories import merge
+from nacre.being.patrol.steps.rehome_memories import rehome
 from nacre.being.patrol.steps.renew_clusters import renew
 from nacre.being.patrol.steps.revive_memories import revive
 from nacre.being.patrol.steps.split_clusters import split
@@ -35,6 +36,7 @@ Step = Callable[[RunContext], None]
 
 def _tidy(context: RunContext) -> None:
     tidy(context)
+    rehome(context)
     renew(context)
 
 
@@ -51,6 +53,7 @@ STEPS: tuple[tuple[int, str, Step], ...] = (
 """The steps in their order, each with its number and its name in progress messages and docs.
 
 `clock` ages memories, `flag` forgets faded ones and `consolidate` merges those that say the same.
+`tidy` unites clusters about one subject, moves single memories to nearer ones, and renews clusters.
 `Run.step` is the last step whose decisions are stored. A resumed run begins with that step, so
 earlier decisions are never made again on later data.
 """

@@ -16,6 +16,7 @@ from nacre.ports.items.table import Absent, Check, Compare, Delete, Item, Key, P
 
 CLUSTER_VECTOR = ItemSchema("cluster vector", 1)
 LENGTH_OF = "len:"  # prefix of the attribute with the length of the mean before normalizing
+CIRCUMSTANCES = "people_words"  # the attribute with the mean of the members' people and words
 
 
 class ClusterMeans:

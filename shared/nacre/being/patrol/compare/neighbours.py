@@ -8,14 +8,20 @@ all clusters, and it reads as much among a hundred thousand memories as among a 
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
 
-from nacre.being.memory.index.cluster_vectors import LENGTH_OF, mean_of, vector_place
+from nacre.being.memory.index.cluster_vectors import (
+    CIRCUMSTANCES,
+    LENGTH_OF,
+    mean_of,
+    vector_place,
+)
 from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.index.vector_items import VECTOR_OF
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Cluster, Node, Scene
 from nacre.being.memory.store.nodes import Nodes
-from nacre.being.patrol.compare.geometry import Numbers, numbers
-from nacre.being.patrol.compare.space import Space
+from nacre.being.patrol.compare.geometry import Numbers, mean, numbers
+from nacre.being.patrol.compare.grouping import JOIN, Group, circumstances, link, nearness
+from nacre.being.patrol.compare.space import Space, Spot
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import CLUSTER_MEMBERS
 from nacre.ports.embedder import Vector
@@ -47,6 +53,8 @@ class CandidateCluster:
     vector: Vector | None
     length: float
     vectors: Item  # the stored item of its vectors
+    circumstances: Numbers | None  # the mean of its members' people and words
+    group: Group | None  # None before the Being's notes are measured
     nearness: float = 0.0
 
 
@@ -96,23 +104,38 @@ class NeighbourSearch:
         return candidates
 
     def nearest_cluster(
-        self, vector: Vector, cluster_ids: Iterable[str], space: Space, least: float
+        self,
+        spot: Spot,
+        cluster_ids: Iterable[str],
+        space: Space,
+        *,
+        at_any_distance: bool = False,
+        room: int = 1,
     ) -> CandidateCluster | None:
-        """Return the nearest of these clusters; None if no one with room is near enough."""
-        place = space.around(numbers(vector))
-        best: CandidateCluster | None = None
-        for candidate in self.candidates(cluster_ids, space):
-            if candidate.vector is None:
-                continue
-            direction = numbers(candidate.vector)
-            nearness = round(space.nearness_to(place, direction, candidate.length), 9)
-            better = best is None or (-nearness, candidate.cluster.cluster_id) < (
-                -best.nearness,
-                best.cluster.cluster_id,
-            )
-            if nearness >= least and better:
-                best = replace(candidate, nearness=nearness)
-        return best
+        """Return the nearest of these clusters with room for so many; None if it is too far."""
+        near = [
+            candidate
+            for candidate in self.candidates(cluster_ids, space)
+            if candidate.vector is not None and candidate.cluster.n_active + room <= CLUSTER_MEMBERS
+        ]
+        if not near:
+            return None
+        best = self.nearest_of(spot, near, space)
+        if at_any_distance:
+            return best
+        if spot.group is None or best.group is None:
+            return best if best.nearness >= space.join(spot.text) else None
+        return best if link(spot.group, best.group) >= JOIN else None
+
+    def nearest_of(
+        self, spot: Spot, candidates: Iterable[CandidateCluster], space: Space
+    ) -> CandidateCluster:
+        """Return the nearest of at least one candidate, with its nearness."""
+        near = [
+            replace(candidate, nearness=_nearness(spot, candidate, space))
+            for candidate in candidates
+        ]
+        return min(near, key=_nearest_first)
 
     def members(self, cluster_id: str) -> list[Node]:
         """Return the living members of a cluster, ordered by id, with their latest state."""
@@ -141,11 +164,49 @@ class NeighbourSearch:
     def _candidate(self, cluster: Cluster, vectors: Item, space: Space) -> CandidateCluster:
         vector = vectors.get(VECTOR_OF + space.emb_id)
         length = vectors.get(LENGTH_OF + space.emb_id)
-        if isinstance(vector, bytes) and isinstance(length, int | float):
-            return CandidateCluster(cluster, vector, float(length), vectors)
-        mean = mean_of(list(self.subjects(self.members(cluster.cluster_id), space).values()))
-        vector, length = mean or (None, 0.0)
-        return CandidateCluster(cluster, vector, length, vectors)
+        hashed = vectors.get(CIRCUMSTANCES)
+        if (
+            isinstance(vector, bytes)
+            and isinstance(length, int | float)
+            and (isinstance(hashed, bytes) or space.grouping is None)
+        ):
+            place = numbers(hashed) if isinstance(hashed, bytes) else None
+            return _candidate(cluster, vector, float(length), vectors, place, space)
+        members = self.members(cluster.cluster_id)
+        vectors_of = self.subjects(members, space)
+        mean_vector = mean_of(list(vectors_of.values()))
+        if mean_vector is None:
+            return CandidateCluster(cluster, None, 0.0, vectors, None, None)
+        place = mean([circumstances(node) for node in members])
+        return _candidate(cluster, *mean_vector, vectors, place, space)
+
+
+def _candidate(
+    cluster: Cluster,
+    vector: Vector,
+    length: float,
+    vectors: Item,
+    circumstances: Numbers | None,
+    space: Space,
+) -> CandidateCluster:
+    group = None
+    if space.grouping is not None and circumstances is not None:
+        place = (*(length * part for part in numbers(vector)), *circumstances)
+        group = space.grouping.group(place, max(1, cluster.n_active))
+    return CandidateCluster(cluster, vector, length, vectors, circumstances, group)
+
+
+def _nearness(spot: Spot, candidate: CandidateCluster, space: Space) -> float:
+    if spot.group is not None and candidate.group is not None:
+        return nearness(spot.group, candidate.group)
+    if candidate.vector is None:
+        return 0.0
+    around = space.around(numbers(spot.vector))
+    return round(space.nearness_to(around, numbers(candidate.vector), candidate.length), 9)
+
+
+def _nearest_first(candidate: CandidateCluster) -> tuple[float, str]:
+    return -candidate.nearness, candidate.cluster.cluster_id
 
 
 def cluster_mean(candidate: CandidateCluster) -> Numbers:

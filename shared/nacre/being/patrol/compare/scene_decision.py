@@ -75,8 +75,8 @@ class SceneDecider:
         same = self._same(scene, near.node_ids, candidates)
         if same is not None:
             return KnownEvent(same)
-        join = self._space.join(scene.action)
-        cluster = self._neighbours.nearest_cluster(vector, near.cluster_ids, self._space, join)
+        spot = self._space.spot(scene, vector)
+        cluster = self._neighbours.nearest_cluster(spot, near.cluster_ids, self._space)
         return NewEvent(cluster, fingerprint, self._similar(scene, vector, candidates))
 
     def _by_fingerprint(self, scene: Scene) -> tuple[Node | None, str]:

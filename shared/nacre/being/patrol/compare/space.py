@@ -15,6 +15,7 @@ from statistics import fmean, pstdev
 
 from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import SceneText
 from nacre.being.memory.search.embedding_cards import card_of
 from nacre.being.patrol.compare.geometry import (
     Numbers,
@@ -26,6 +27,7 @@ from nacre.being.patrol.compare.geometry import (
     packed,
     unit,
 )
+from nacre.being.patrol.compare.grouping import Group, Grouping, grouping_of, place_of
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import Cosines, Embedder, Vector
@@ -78,12 +80,37 @@ class SpaceMeasure:
 
 
 @dataclass(frozen=True, slots=True)
+class Spot:
+    """A memory or the middle of some: vector, text, and group if the Being's notes are measured."""
+
+    vector: Vector
+    text: str
+    group: Group | None
+
+
+@dataclass(frozen=True, slots=True)
 class Space:
     """The vector space of one Being."""
 
     emb_id: str  # the name under which vectors are stored
     embedder: Embedder | None  # None if words are hashed
     measure: SpaceMeasure | None = None
+    grouping: Grouping | None = None
+
+    def spot(self, memory: SceneText, vector: Vector) -> "Spot":
+        """Return a memory with this vector among the clusters."""
+        return Spot(vector, memory.action, self._group([memory], [vector]))
+
+    def middle(self, memories: Sequence[SceneText], vectors: Sequence[Vector]) -> "Spot":
+        """Return the middle of at least one memory among the clusters."""
+        text = "\n".join(memory.action for memory in memories)
+        vector = packed(unit(mean([numbers(vector) for vector in vectors])))
+        return Spot(vector, text, self._group(memories, vectors))
+
+    def _group(self, memories: Sequence[SceneText], vectors: Sequence[Vector]) -> Group | None:
+        if self.grouping is None:
+            return None
+        return self.grouping.group_of(list(map(place_of, memories, vectors)))
 
     def join(self, text: str) -> float:
         """Return the cosine with a cluster from which a note belongs to it."""
@@ -147,7 +174,12 @@ def space_of(table: Table, indexing: IndexSync, being_id: str) -> Space:
     if embedder is None:
         return Space(HASHED, None)
     item = table.get(measure_key(being_id, embedder.emb_id))
-    return Space(embedder.emb_id, embedder, None if item is None else _measure(item))
+    return Space(
+        embedder.emb_id,
+        embedder,
+        None if item is None else _measure(item),
+        grouping_of(table, being_id, embedder.emb_id),
+    )
 
 
 def measure_key(being_id: str, emb_id: str) -> Key:

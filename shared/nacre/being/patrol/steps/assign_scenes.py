@@ -4,26 +4,28 @@ Scenes are taken in order. Each decision sees all earlier writes, and each scene
 transaction with everything that follows from it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import assert_never
 
 from nacre.being.memory.model.counters import PENDING_SCENES
 from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below, initial_stability
-from nacre.being.memory.model.types import Node, Scene, least_trusted, node_id_of
+from nacre.being.memory.model.types import Node, Scene, SceneText, least_trusted, node_id_of
 from nacre.being.memory.model.wordings import dismissed_days
 from nacre.being.memory.store.clusters import marking_dirty
 from nacre.being.memory.store.nodes import replacing
 from nacre.being.memory.store.retry import retry_on_conflict
+from nacre.being.patrol.compare import grouping
+from nacre.being.patrol.compare.grouping import place_of
 from nacre.being.patrol.compare.scene_decision import InvalidScene, KnownEvent, NewEvent
-from nacre.being.patrol.compare.space import is_due, measured, space_of
+from nacre.being.patrol.compare.space import Space, is_due, measured, space_of
 from nacre.being.patrol.run.context import RunContext
 from nacre.being.patrol.steps.join_cluster import cluster_id_for, joining
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import REVIVAL_STEP
 from nacre.ports.embedder import Vector
-from nacre.ports.items.table import Absent, Compare, Put, Write
+from nacre.ports.items.table import Absent, Compare, Item, Put, Write
 
 STEP = 1
 _BATCH = 20  # scenes between two renewals of the lease
@@ -78,7 +80,7 @@ def _assign(context: RunContext, scene_id: str, vector: Vector) -> None:
             cluster_id = cluster_id_for(context, candidate, node.node_id)
             node = replace(node, cluster_id=cluster_id)
             writes: list[Write] = [Put(node.to_item(context.being_id), Absent())]
-            writes += joining(context, candidate, cluster_id, vector)
+            writes += joining(context, candidate, cluster_id, node, vector)
             _write(context, scene, node, writes, like={node.node_id: scene_id}, nodes_created=1)
         case _:
             assert_never(decision)
@@ -169,6 +171,29 @@ def _node_of(context: RunContext, scene: Scene, fingerprint: str) -> Node:
     )
 
 
+def _are_due(space: Space, count: int) -> tuple[bool, bool]:
+    """Return whether to measure cosines and groups on this number of notes."""
+    return is_due(space, count), grouping.is_due(space.grouping, count)
+
+
+def _measures(
+    context: RunContext,
+    space: Space,
+    memories: Mapping[str, SceneText],
+    vectors: Mapping[str, Vector],
+) -> list[Item]:
+    items: list[Item] = []
+    cosines_are_due, groups_are_due = _are_due(space, len(memories))
+    cosines = measured(list(vectors.values())) if cosines_are_due else None
+    if cosines is not None:
+        items.append(cosines.to_item(context.being_id, space.emb_id))
+    places = [place_of(memory, vectors[id_]) for id_, memory in memories.items() if id_ in vectors]
+    groups = grouping.measured(places) if groups_are_due else None
+    if groups is not None:
+        items.append(groups.to_item(context.being_id, space.emb_id))
+    return items
+
+
 def _measure(context: RunContext, scene_ids: Sequence[str]) -> None:
     """Measure the vector space on the run's scenes and the newest memories, while these are few.
 
@@ -177,17 +202,20 @@ def _measure(context: RunContext, scene_ids: Sequence[str]) -> None:
     if context.run.step >= STEP:
         return
     space = space_of(context.table, context.indexing, context.being_id)
-    if not is_due(space, _MEASURED_NODES):  # the measure is final
+    if space.embedder is None or not any(
+        _are_due(space, _MEASURED_NODES)
+    ):  # the measures are final
         return
     newest = context.memory.nodes.recent(context.being_id, limit=_MEASURED_NODES).nodes
-    measure = None
-    if is_due(space, len(newest) + len(scene_ids)):
-        vectors = list(scene_vectors(context, scene_ids).values())
+    measures: list[Item] = []
+    if any(_are_due(space, len(newest) + len(scene_ids))):
+        vectors = scene_vectors(context, scene_ids)
+        scenes = context.memory.scenes.get_many(context.being_id, vectors)
+        memories: dict[str, SceneText] = {id_: scenes[id_] for id_ in vectors if id_ in scenes}
         # Only here an index of AWS may lack a new memory, which hardly changes the measure.
-        vectors += context.neighbours.subjects(newest, replace(space, measure=None)).values()
-        measure = measured(vectors)
-    context.ledger.commit(
-        [] if measure is None else [Put(measure.to_item(context.being_id, space.emb_id))], step=STEP
-    )
+        vectors |= context.neighbours.subjects(newest, replace(space, measure=None))
+        memories |= {node.node_id: node for node in newest}
+        measures = _measures(context, space, memories, vectors)
+    context.ledger.commit([Put(item) for item in measures], step=STEP)
     context.__dict__.pop("space", None)  # both were computed from the earlier measure
     context.__dict__.pop("decider", None)

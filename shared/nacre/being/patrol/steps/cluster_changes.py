@@ -7,8 +7,6 @@ from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Cluster
 from nacre.being.memory.store.clusters import marking_dirty, replacing
 from nacre.being.memory.store.nodes import replacing as replacing_node
-from nacre.being.patrol.compare.geometry import Numbers, numbers
-from nacre.being.patrol.compare.neighbours import CandidateCluster, cluster_mean
 from nacre.being.patrol.run.context import RunContext
 from nacre.being.patrol.steps.join_cluster import joining
 from nacre.core.lazy_dataclasses import replace
@@ -40,13 +38,14 @@ def move_to_nearest(context: RunContext, node_id: str, source: str, targets: Seq
     clusters = context.neighbours.candidates(targets, context.space)
     if not clusters:
         return
-    point = numbers(vector)
-    nearest = min(clusters, key=lambda cluster: _distance(context, point, cluster))
+    nearest = context.neighbours.nearest_of(
+        context.space.spot(node, vector), clusters, context.space
+    )
     target = nearest.cluster.cluster_id
     after = replace(node, cluster_id=target, version=node.version + 1)
     writes: list[Write] = [replacing_node(context.being_id, node, after)]
     writes += dirtying(context, source, members=-1)
-    writes += joining(context, nearest, target, vector)
+    writes += joining(context, nearest, target, node, vector)
     writes += context.index_updates.writes([after])
     context.commit(writes, counts={"moved": 1})
 
@@ -71,12 +70,3 @@ def retire(context: RunContext, cluster_id: str, children: tuple[str, ...], **co
         ],
         counts={"retired": 1, **counts},
     )
-
-
-def _distance(
-    context: RunContext, point: Numbers, candidate: CandidateCluster
-) -> tuple[float, str]:
-    cluster_id = candidate.cluster.cluster_id
-    if candidate.vector is None:
-        return 0.0, cluster_id
-    return -context.space.nearness(point, cluster_mean(candidate)), cluster_id

@@ -23,12 +23,22 @@ class Background:
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         sample = list(nodes)
-        self._count = len(sample)
+        self.count = len(sample)
         self._in = Counter(term for node in sample for term in set(terms(node.action)))
+        self._people = Counter(term for node in sample for term in _people(node))
 
     def rarity(self, term: str) -> float:
         """Return the weight of a word: the fewer memories contain it, the higher."""
-        return math.log((1 + self._count) / (1 + self._in[term])) + 1
+        return math.log((1 + self.count) / (1 + self._in[term])) + 1
+
+    def frequency(self, term: str) -> int:
+        """Return how many memories have a word, in their text or in a person's name."""
+        return self._in[term] + self._people[term]
+
+
+def _people(node: Node) -> set[str]:
+    """Return the words of the names of people that the text does not have."""
+    return {term for actor in node.actors for term in terms(actor)} - set(terms(node.action))
 
 
 def themes_of(members: Sequence[Node], background: Background) -> tuple[str, ...]:

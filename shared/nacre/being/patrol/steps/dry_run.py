@@ -37,11 +37,14 @@ def dry_run_receipt(context: RunContext) -> Receipt:
     counts["revived"] = len(revived.items)
     if context.planner is None:
         reasons.append("no_llm: consolidation skipped")
-        reasons.append("no_llm: splitting skipped")
         reasons += ["no_llm: extraction skipped"] if unread else []
     else:
         reasons += ["a dry run does not read messages"] if unread else []
-        _count_proposed(context, counts, reasons)
+        _count_merges(context, counts, reasons)
+    splits = proposed_splits(context)
+    counts.update(splits.tokens)
+    counts["split"] += len(splits.entries)
+    reasons += splits.reasons
     backlog = max(0, count_in(meta, PENDING_SCENES) - len(scenes))
     nonzero = {name: count for name, count in counts.items() if count}
     run = replace(
@@ -82,14 +85,12 @@ def _count_faded(context: RunContext, clock: int, counts: Counter[str]) -> None:
             counts[after.status] += 1
 
 
-def _count_proposed(context: RunContext, counts: Counter[str], reasons: list[str]) -> None:
-    merges, splits = proposed_merges(context), proposed_splits(context)
-    for proposals in (merges, splits):
-        counts.update(proposals.tokens)
-        reasons += proposals.reasons
+def _count_merges(context: RunContext, counts: Counter[str], reasons: list[str]) -> None:
+    merges = proposed_merges(context)
+    counts.update(merges.tokens)
+    reasons += merges.reasons
     for entry in merges.entries:
         if isinstance(entry, dict) and isinstance(fields := entry.get("plan"), dict):
             plan = MergePlan.from_plain(fields)
             counts["merged"] += len(plan.merge)
             counts["superseded"] += len(plan.supersede)
-    counts["split"] += len(splits.entries)

@@ -17,7 +17,7 @@ from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.patrol.run.claim import MARKER
 from nacre.being.patrol.run.context import RunContext
 from nacre.being.patrol.run.runs import OPEN_RUN, Run
-from nacre.being.patrol.steps import merge_memories, split_clusters
+from nacre.being.patrol.steps import merge_memories
 from nacre.being.patrol.steps.write_journal import think_note_writes
 from nacre.core.errors import ConditionFailedError, LeaseLostError, UnavailableError
 from nacre.core.lazy_dataclasses import replace
@@ -42,7 +42,6 @@ from nacre.ports.items.table import (
     Value,
 )
 
-_BY_MODEL = {merge_memories.PLAN: "consolidation", split_clusters.PLAN: "splitting"}
 _CAPS = {
     "refreshed": PATROL_REFRESHED,
     "revived": PATROL_MOVES,
@@ -76,12 +75,8 @@ def _finish(context: RunContext, reasons: list[str]) -> Run | None:
     run = context.runs.at(context.being_id, context.run.seq)
     if not counts and not (run and run.reasons):
         reasons.append("nothing to do: no scene and no message waits, and nothing is due")
-    elif context.planner is None:
-        reasons += [
-            f"no_llm: {step} skipped"
-            for plan, step in _BY_MODEL.items()
-            if context.plan(plan) is None
-        ]
+    elif context.planner is None and context.plan(merge_memories.PLAN) is None:
+        reasons.append("no_llm: consolidation skipped")
     queued = backlog > 0 and _queue_next_run(context, reasons)
     marker = None if run is None else run.marker_out
     values: dict[str, Value] = {} if marker is None else {MARKER: marker}

@@ -3,11 +3,12 @@
 import uuid
 from collections.abc import Sequence
 
-from nacre.being.memory.index.cluster_vectors import LENGTH_OF, cluster_item
+from nacre.being.memory.index.cluster_vectors import CIRCUMSTANCES, LENGTH_OF, cluster_item
 from nacre.being.memory.index.vector_items import VECTOR_OF
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.types import Cluster
-from nacre.being.patrol.compare.geometry import dot, numbers, packed
+from nacre.being.memory.model.types import Cluster, SceneText
+from nacre.being.patrol.compare.geometry import Numbers, dot, numbers, packed
+from nacre.being.patrol.compare.grouping import circumstances
 from nacre.being.patrol.compare.neighbours import CandidateCluster, cluster_mean
 from nacre.being.patrol.run.context import RunContext
 from nacre.core.limits import CLUSTER_MEMBERS
@@ -32,7 +33,11 @@ def cluster_id_for(context: RunContext, candidate: CandidateCluster | None, node
 
 
 def joining(
-    context: RunContext, candidate: CandidateCluster | None, cluster_id: str, vector: Vector
+    context: RunContext,
+    candidate: CandidateCluster | None,
+    cluster_id: str,
+    memory: SceneText,
+    vector: Vector,
 ) -> list[Write]:
     """Return the writes that add a member to a cluster and update its mean.
 
@@ -42,7 +47,7 @@ def joining(
         cluster = Cluster(cluster_id=cluster_id, created_at=context.run.now, n_active=1, dirty=True)
         return [
             Put(cluster.to_item(context.being_id), Absent()),
-            Put(_vectors(context, cluster_id, 1, {}, [numbers(vector)])),
+            Put(_vectors(context, cluster_id, 1, {}, [numbers(vector)], circumstances(memory))),
         ]
     before = candidate.cluster.n_active
     unchanged = Every(
@@ -56,22 +61,40 @@ def joining(
         set={"dirty": True, "gsi3pk": keys.dirty(context.being_id), "gsi3sk": cluster_id},
         add={"version": 1, "n_active": 1},
     )
+    added = circumstances(memory)
+    hashed = added if before == 0 else _mean(candidate.circumstances, before, added)
     sums = [numbers(vector)]
     if candidate.vector is not None and before > 0:
         sums.append(tuple(before * part for part in cluster_mean(candidate)))
     return [
         Update(Key(keys.clusters(context.being_id), cluster_id), change, unchanged),
-        Put(_vectors(context, cluster_id, before + 1, candidate.vectors, sums)),
+        Put(_vectors(context, cluster_id, before + 1, candidate.vectors, sums, hashed)),
     ]
 
 
+def _mean(before: Numbers | None, count: int, added: Numbers) -> Numbers | None:
+    """Return the mean with one more member; None if the mean before is not known."""
+    if before is None:
+        return None
+    return tuple(
+        (count * mean + part) / (count + 1) for mean, part in zip(before, added, strict=True)
+    )
+
+
 def _vectors(
-    context: RunContext, cluster_id: str, count: int, vectors: Item, sums: Sequence[Sequence[float]]
+    context: RunContext,
+    cluster_id: str,
+    count: int,
+    vectors: Item,
+    sums: Sequence[Sequence[float]],
+    hashed: Numbers | None,
 ) -> Item:
     emb_id = context.space.emb_id
     attributes = {
         name: value for name, value in vectors.items() if name.startswith((VECTOR_OF, LENGTH_OF))
     }
+    if hashed is not None:
+        attributes[CIRCUMSTANCES] = packed(hashed)
     total = tuple(map(sum, zip(*sums, strict=True)))
     length = dot(total, total) ** 0.5
     if length:

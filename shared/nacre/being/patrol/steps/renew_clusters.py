@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from nacre.being.memory.index.cluster_vectors import (
+    CIRCUMSTANCES,
     LENGTH_OF,
     ClusterMeans,
     cluster_item,
@@ -15,10 +16,14 @@ from nacre.being.memory.model.cluster_weight import cluster_weight
 from nacre.being.memory.model.types import Cluster, Node
 from nacre.being.memory.store.clusters import replacing
 from nacre.being.memory.store.retry import retry_on_conflict
+from nacre.being.patrol.compare.geometry import mean as place_mean
+from nacre.being.patrol.compare.geometry import packed
+from nacre.being.patrol.compare.grouping import circumstances
 from nacre.being.patrol.compare.space import HASHED, hashed
 from nacre.being.patrol.run.context import RunContext
 from nacre.being.patrol.steps.cluster_changes import dirty_clusters
 from nacre.being.patrol.steps.cluster_digests import Background, digest_of, themes_of
+from nacre.being.patrol.steps.cluster_labels import label_of
 from nacre.being.patrol.steps.merge_memories import considered_clusters
 from nacre.core.errors import ConditionFailedError
 from nacre.core.lazy_dataclasses import dataclass, replace
@@ -92,6 +97,10 @@ class _Renewing:
         days = [day for node in members for day in node.when]
         themes = themes_of(members, self.background)
         digest = digest_of(members, themes, self.context.run.clock)
+        if members:
+            before = cluster.label if cluster.digest_source == "rules" else ""
+            label = label_of(members, self.background, themes, before)
+            digest = replace(digest, label=label)
         counts = {"renewed": 1}
         reasons: list[str] = []
         by_model = False
@@ -140,6 +149,17 @@ class _Renewing:
             if mean is None:
                 return None
             attributes: Item = {VECTOR_OF + HASHED: mean[0], LENGTH_OF + HASHED: mean[1]}
-            return cluster_item(self.context.being_id, cluster_id, len(members), attributes)
-        means = ClusterMeans(self.context.table, self.context.memory.nodes, self.context.indexing)
-        return means.item(self.context.being_id, cluster_id, [node.node_id for node in members])
+            item = cluster_item(self.context.being_id, cluster_id, len(members), attributes)
+        else:
+            means = ClusterMeans(
+                self.context.table, self.context.memory.nodes, self.context.indexing
+            )
+            ids = [node.node_id for node in members]
+            found = means.item(self.context.being_id, cluster_id, ids)
+            if found is None:
+                return None
+            item = found
+        return {
+            **item,
+            CIRCUMSTANCES: packed(place_mean([circumstances(node) for node in members])),
+        }

@@ -16,7 +16,6 @@ from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Write
 
 _REVIVED = 1.5  # times the stability of a new memory
-_ANY_DISTANCE = -1.0  # the lowest cosine
 
 
 def revive(context: RunContext) -> None:
@@ -57,8 +56,9 @@ def _revive(context: RunContext, node_id: str) -> None:
     vector = _vector(context, node)
     descendants = _living_clusters(context, node.cluster_id)
     if descendants:
+        spot = context.space.spot(node, vector)
         cluster = context.neighbours.nearest_cluster(
-            vector, descendants, context.space, _ANY_DISTANCE
+            spot, descendants, context.space, at_any_distance=True
         )
     else:
         cluster = _nearest_cluster(context, node, vector)
@@ -85,15 +85,15 @@ def _put(
     cluster_id = cluster_id_for(context, cluster, after.node_id)
     after = replace(after, cluster_id=cluster_id)
     writes: list[Write] = [replacing(context.being_id, before, after)]
-    writes += joining(context, cluster, cluster_id, vector)
+    writes += joining(context, cluster, cluster_id, after, vector)
     writes += context.index_updates.writes([after])
     context.commit(writes, counts={count: 1})
 
 
 def _nearest_cluster(context: RunContext, node: Node, vector: Vector) -> CandidateCluster | None:
     near = context.neighbours.around(vector, node.action, context.space)
-    join = context.space.join(node.action)
-    return context.neighbours.nearest_cluster(vector, near.cluster_ids, context.space, join)
+    spot = context.space.spot(node, vector)
+    return context.neighbours.nearest_cluster(spot, near.cluster_ids, context.space)
 
 
 def _vector(context: RunContext, node: Node) -> Vector:
