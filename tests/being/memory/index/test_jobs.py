@@ -18,7 +18,7 @@ from nacre.core.limits import (
     INDEX_GRACE_SECONDS,
     INDEX_SLICE_SECONDS,
     JOB_SECONDS,
-    SWEEP_SECONDS,
+    QUEUE_DEDUPE_SECONDS,
 )
 from nacre.jobs.job import Job, decode_job, encode_job
 from nacre.jobs.lease import Leases
@@ -285,7 +285,7 @@ def test_a_process_with_the_old_setting_does_not_undo_it(yard: Yard) -> None:
     assert yard.queue.depth().waiting == 0
 
 
-def test_a_change_is_queued_once_in_an_hour(yard: Yard) -> None:
+def test_a_change_is_queued_once_in_five_minutes(yard: Yard) -> None:
     yard.bench.write(entry("a", "pearl"))
     default = default_of(yard)
     yard.new.is_down = True
@@ -297,7 +297,7 @@ def test_a_change_is_queued_once_in_an_hour(yard: Yard) -> None:
 
     default.active_index(yard.bench.being_id)
     assert not yard.loop.run_next()
-    yard.clock.move(SWEEP_SECONDS)
+    yard.clock.move(QUEUE_DEDUPE_SECONDS)
     yard.new.is_down = False
     default.active_index(yard.bench.being_id)
     yard.turn()
@@ -334,3 +334,29 @@ def test_a_change_that_was_killed_goes_on_where_it_was(yard: Yard) -> None:
 
     assert len(dying.texts) + len(yard.new.texts) == 200
     assert default_of(yard).active_index(yard.bench.being_id).index.emb_id == yard.new.emb_id
+
+
+def test_a_change_goes_on_beside_a_patrol_that_changes_every_memory(yard: Yard) -> None:
+    names = [f"p{number:03}" for number in range(100)]
+    for name in names:
+        yard.bench.write(entry(name, f"pearl {name}"))
+    default = default_of(yard)
+    index = yard.bench.index(yard.new.emb_id)
+    states = iter(["dying", "active"] * 500)
+
+    def busy() -> None:
+        """Change a memory, as a patrol does, each time that others have been indexed."""
+        if not yard.bench.found("pearl", by=default)[0]:
+            return
+        index.before_upsert = lambda: None
+        yard.bench.write(entry("p000", "pearl p000", state=next(states)), by=default)
+        index.before_upsert = busy
+
+    index.before_upsert = busy
+    default.active_index(yard.bench.being_id)
+    yard.turn()
+    index.before_upsert = lambda: None
+
+    assert yard.results() == [("done", None)]
+    assert default.active_index(yard.bench.being_id).index.emb_id == yard.new.emb_id
+    assert yard.upkeep.check(yard.bench.being_id).is_in_sync

@@ -15,7 +15,7 @@ from nacre.core.clock import Clock
 from nacre.core.errors import InvalidInputError, NacreError, ToolError, UnavailableError
 from nacre.core.ids import short_id
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.core.limits import INDEX_SLICE_SECONDS, JOB_SECONDS, SWEEP_SECONDS
+from nacre.core.limits import INDEX_SLICE_SECONDS, JOB_SECONDS, QUEUE_DEDUPE_SECONDS
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.worker import Handler, Work, Worker
@@ -160,10 +160,12 @@ class IndexJobs:
             )
 
     def reindex_later(self, being_id: str) -> None:
-        """Queue a change to the embedding in the settings, at most once in an hour."""
+        """Queue a change to the embedding in the settings, at most once in five minutes."""
         now = self._clock()
         last = self._queued_at.get(being_id)
-        if last is not None and timedelta(0) <= now - last < timedelta(seconds=SWEEP_SECONDS):
+        if last is not None and timedelta(0) <= now - last < timedelta(
+            seconds=QUEUE_DEDUPE_SECONDS
+        ):
             return
         self._queued_at[being_id] = now
         job = Job(REINDEX, being_id, {"task": REINDEX})

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nacre.being.memory.index.index_state import IndexState
 from nacre.being.memory.index.marks import Mark
-from nacre.being.memory.index.sync import IndexSync, marked
+from nacre.being.memory.index.sync import AlwaysChangingError, IndexSync, marked
 from nacre.being.memory.index.vector_items import (
     SUBJECT_OF,
     VECTOR_OF,
@@ -182,7 +182,7 @@ class IndexMaintenance:
         total = sum(1 for _ in self._indexed(being_id, self._indexing.index(state.active)))
         target = state.emb_ids[-1]
         for items in pages(self._table, being_id, after=state.cursor, size=_AT_ONCE):
-            if not self._indexing.sync(being_id, [item.id for item in items], [target]):
+            if not self._synced(being_id, [item.id for item in items], target):
                 raise UnavailableError(
                     f"the embedding model {target} does not answer; run 'nacre reindex' again,"
                     f" it goes on after {state.done} memories"
@@ -193,21 +193,36 @@ class IndexMaintenance:
         return state
 
     def _verify(self, being_id: str, emb_id: str) -> None:
-        for _ in range(_VERIFICATIONS):
+        lost: set[str] = set()
+        for turn in range(_VERIFICATIONS):
             differences = self._differences(being_id, emb_id, _no_progress)
             if differences.is_in_sync:
                 return
-            self._indexing.sync(being_id, differences.ids, [emb_id])
+            # Somebody may write meanwhile, so only what differs each time is lost.
+            lost = lost.intersection(differences.ids) if turn else set(differences.ids)
+            self._synced(being_id, differences.ids, emb_id)
             self._embed_lacking(being_id, emb_id)
-        raise UnavailableError(
-            f"the index of {emb_id} loses points ({len(differences.ids)} after"
-            f" {_VERIFICATIONS} repairs); searches still use the old index"
-        )
+        if lost or differences.without_vector:
+            raise UnavailableError(
+                f"the index of {emb_id} loses points ({len(lost)} after"
+                f" {_VERIFICATIONS} repairs); searches still use the old index"
+            )
+
+    def _synced(self, being_id: str, ids: Sequence[str], emb_id: str) -> bool:
+        """Update an index that is not in use yet; return False if vectors are missing.
+
+        Points that a patrol changes at the same time are left to it, because every writer
+        updates this index too.
+        """
+        try:
+            return self._indexing.sync(being_id, ids, [emb_id])
+        except AlwaysChangingError:
+            return True
 
     def _embed_lacking(self, being_id: str, emb_id: str) -> None:
         for items in pages(self._table, being_id, size=_AT_ONCE):
             lacking = self._lacking(items, emb_id)
-            self._indexing.sync(being_id, [item.id for item in lacking], [emb_id])
+            self._synced(being_id, [item.id for item in lacking], emb_id)
 
     def _differences(self, being_id: str, emb_id: str, progress: Progress) -> Differences:
         index = self._indexing.index(emb_id)

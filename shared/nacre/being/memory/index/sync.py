@@ -51,6 +51,13 @@ class ActiveIndex:
     remark: str | None = None
 
 
+class AlwaysChangingError(UnavailableError):
+    """Memories were changed by somebody else each time that they had been indexed."""
+
+    def __init__(self) -> None:
+        super().__init__("these memories change faster than they can be indexed")
+
+
 class IndexSync:
     """Chooses, updates and repairs the search indexes of Beings.
 
@@ -250,7 +257,7 @@ class IndexSync:
                 changed |= self._update(being_id, ids, items, emb_id, indexed)
             if not changed:
                 return complete
-        raise UnavailableError("these memories change faster than they can be indexed")
+        raise AlwaysChangingError
 
     def _update(
         self,
