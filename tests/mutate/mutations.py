@@ -530,8 +530,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.recall.answer",
         "being/memory/search/queries.py",
-        "        groups = grouped(recalled.hits, RECALL_MEMORIES)",
-        "        groups = grouped(recalled.hits, RECALL_MEMORIES + 1)",
+        "        groups = grouped(matching, RECALL_MEMORIES)",
+        "        groups = grouped(matching, RECALL_MEMORIES + 1)",
     ),
     Mutation(
         "003.recall.counts",

@@ -16,7 +16,7 @@ from tests.being.memory.minds import Minded, RefusedError, builtin, minded
 from tests.being.memory.search.fact_lines import Line, facts_of, lines_of
 
 
-def arrange(question: str, *texts: str, person: str = "Ann", shown: int = 10) -> list[str]:
+def arrange(question: str, *texts: str, person: str = "Ann", visible: int = 10) -> list[str]:
     """Return the order of facts, given newest last; an earlier one has `*`."""
     facts = [
         Fact(str(place), text, frozenset({person}), (f"2026-01-{place + 1:02}",))
@@ -24,7 +24,7 @@ def arrange(question: str, *texts: str, person: str = "Ann", shown: int = 10) ->
     ]
     return [
         texts[int(placed.id)] + ("*" if placed.newer else "")
-        for placed in arranged(question, facts, shown=shown)
+        for placed in arranged(question, facts, visible=visible)
     ]
 
 
@@ -106,7 +106,7 @@ def test_only_what_is_about_the_same_people_and_the_question_changes_places() ->
         Fact("a", "Ann lives in Bonn", frozenset({"Ann"}), ("2026-01-01",)),
         Fact("b", "Bo moved to Ulm", frozenset({"Bo"}), ("2026-02-01",)),
     ]
-    assert arranged("Who lives where?", facts, shown=10) == [Placed("a"), Placed("b")]
+    assert arranged("Who lives where?", facts, visible=10) == [Placed("a"), Placed("b")]
     assert arrange("What does Ann eat?", "Ann lives in Bonn", "Ann moved to Ulm") == [
         "Ann lives in Bonn",
         "Ann moved to Ulm",
@@ -122,7 +122,7 @@ def test_a_long_message_is_no_fact() -> None:
 
 
 def test_no_facts_are_no_facts() -> None:
-    assert arranged("x", [], shown=10) == []
+    assert arranged("x", [], visible=10) == []
 
 
 @pytest.fixture(params=["words", "vectors"])

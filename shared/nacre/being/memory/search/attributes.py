@@ -124,7 +124,7 @@ _SHORTEST = 3  # letters of a beginning
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the known words of a text say; `start` is where the first of them begins."""
+    """The meanings of the known words of a text; `start` is where the first of them begins."""
 
     attributes: frozenset[str]
     changes: bool
@@ -136,10 +136,10 @@ class Findings:
 
 
 def findings(lower: str) -> Findings:
-    """Return what the known words of a text in lower case say."""
-    found = list(chain(_latin(lower), _asian(lower)))
-    kinds = {kind for kind, _, _ in found}
-    starts = [start for kind, start, _ in found if kind not in (_ADDITION, _PAST)]
+    """Return the meanings of the known words of a text in lower case."""
+    matches = list(chain(_latin(lower), _asian(lower)))
+    kinds = {kind for kind, _, _ in matches}
+    starts = [start for kind, start, _ in matches if kind not in (_ADDITION, _PAST)]
     return Findings(
         attributes=frozenset(kind for kind in kinds if not kind.startswith("+")),
         changes=_CHANGE in kinds or _END in kinds,
@@ -147,7 +147,7 @@ def findings(lower: str) -> Findings:
         adds=_ADDITION in kinds,
         asks_past=_PAST in kinds,
         start=min(starts, default=None),
-        changing=tuple(word for kind, _, word in found if kind == _CHANGE),
+        changing=tuple(word for kind, _, word in matches if kind == _CHANGE),
     )
 
 

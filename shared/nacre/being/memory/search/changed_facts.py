@@ -76,17 +76,17 @@ class _Parts(NamedTuple):
     is_fact: bool  # one short statement, no message of several
 
 
-def arranged(question: str, facts: Sequence[Fact], *, shown: int) -> list[Placed]:
+def arranged(question: str, facts: Sequence[Fact], *, visible: int) -> list[Placed]:
     """Return the facts, best first, each newer one before those that it has replaced.
 
     A newer fact moves up to the best of its predecessors, from whatever place. Of two that are
-    only alike, the later moves up if both are among the first `shown`.
+    only alike, the later moves up if both are among the first `visible`.
     """
     is_past = findings(question.lower()).asks_past
     if len(facts) < 2 or (_EVENT.search(question) and not is_past):
         return [Placed(fact.id) for fact in facts]
     people = frozenset().union(*(fact.people for fact in facts))
-    asked = _parts(question[:_LONGEST_TEXT].rstrip("?\uff1f "), people)
+    query = _parts(question[:_LONGEST_TEXT].rstrip("?\uff1f "), people)
     parts = [_parts(fact.text, fact.people) for fact in facts]
     newer: dict[int, int] = {}
     alike: dict[int, int] = {}
@@ -94,7 +94,7 @@ def arranged(question: str, facts: Sequence[Fact], *, shown: int) -> list[Placed
         (place for place, part in enumerate(parts) if part.is_fact),
         key=lambda place: facts[place].since,
     )
-    related = {place for place in by_time if _is_related(asked, parts[place])}
+    related = {place for place in by_time if _is_related(query, parts[place])}
     for number, old in enumerate(by_time):
         if old not in related and parts[old].attributes:
             continue
@@ -105,10 +105,10 @@ def arranged(question: str, facts: Sequence[Fact], *, shown: int) -> list[Placed
                 facts[new].people
             ):
                 continue
-            if old in related and _is_changed(asked, parts[old], parts[new]):
+            if old in related and _is_changed(query, parts[old], parts[new]):
                 newer[old] = new
                 break
-            if max(old, new) < shown and _is_alike(asked, parts[old], parts[new]):
+            if max(old, new) < visible and _is_alike(query, parts[old], parts[new]):
                 alike.setdefault(new if is_past else old, old if is_past else new)
     return [
         Placed(facts[place].id, facts[newer[place]].id if place in newer else None)
@@ -154,19 +154,19 @@ def _parts(text: str, people: frozenset[str]) -> _Parts:
     for person in sorted(people, key=len, reverse=True):
         text = re.sub(re.escape(person), " ", text, flags=re.IGNORECASE)
     lower = text.lower()
-    known = findings(lower)
+    signs = findings(lower)
     words = _meaningful(text)
     return _Parts(
         words=words,
-        attributes=known.attributes,
-        head=_head(text, known.start),
-        changing=known.changing,
-        changes=known.changes,
-        ends=known.ends,
+        attributes=signs.attributes,
+        head=_head(text, signs.start),
+        changing=signs.changing,
+        changes=signs.changes,
+        ends=signs.ends,
         renewed=frozenset().union(
             *(findings(match[match.lastindex or 0]).attributes for match in NEW.finditer(lower))
         ),
-        adds=known.adds,
+        adds=signs.adds,
         is_fact=len(_without_numbers(words)) <= _LONGEST,
     )
 
@@ -202,13 +202,13 @@ def _head(text: str, start: int | None) -> str:
     return "" if start is None else text[:start]
 
 
-def _is_related(asked: _Parts, fact: _Parts) -> bool:
-    return bool(fact.attributes & asked.attributes or fact.words & asked.words)
+def _is_related(query: _Parts, fact: _Parts) -> bool:
+    return bool(fact.attributes & query.attributes or fact.words & query.words)
 
 
-def _is_changed(asked: _Parts, old: _Parts, new: _Parts) -> bool:
+def _is_changed(query: _Parts, old: _Parts, new: _Parts) -> bool:
     """Return whether a later fact says that an older one, about the question, no longer holds."""
-    common = old.attributes & new.attributes & asked.attributes
+    common = old.attributes & new.attributes & query.attributes
     if new.adds or not (common or new.changes) or old.words == new.words:
         return False
     if not _same_topic(old, new):
@@ -224,13 +224,13 @@ def _is_changed(asked: _Parts, old: _Parts, new: _Parts) -> bool:
     return "home" in common or _likeness(old, new) >= _ALIKE
 
 
-def _is_alike(asked: _Parts, old: _Parts, new: _Parts) -> bool:
+def _is_alike(query: _Parts, old: _Parts, new: _Parts) -> bool:
     """Return whether two facts say the same of something else, and the question is about that."""
-    is_near = bool(old.attributes & new.attributes & asked.attributes) or (
-        bool(old.words & new.words & asked.words) and _likeness(old, new) >= _ALIKE
+    is_near = bool(old.attributes & new.attributes & query.attributes) or (
+        bool(old.words & new.words & query.words) and _likeness(old, new) >= _ALIKE
     )
     # "Ann is a baker" has no known word, and "Ann became a pilot" answers what her job is.
-    is_near |= new.changes and not old.attributes and bool(new.attributes & asked.attributes)
+    is_near |= new.changes and not old.attributes and bool(new.attributes & query.attributes)
     return is_near and _same_topic(old, new)
 
 

@@ -56,7 +56,7 @@ class MemoryQueries:
         recalled = recalled_hits(message, result)
         in_order = result.hits
         if result.kind != "date":
-            in_order = newest_first(message, result.hits, shown=RECALL_MEMORIES)
+            in_order = newest_first(message, result.hits, visible=RECALL_MEMORIES)
         matches = _passed_on(recalled.matches, in_order)
         matching = [hit for hit in in_order if hit.memory.id in matches]
         groups = grouped(matching, RECALL_MEMORIES)
@@ -117,7 +117,7 @@ class MemoryQueries:
         if as_of is not None:
             result = replace(result, hits=tuple(h for h in result.hits if _held(h.memory, as_of)))
         if answer.is_ranked:
-            in_order = newest_first(query, result.hits, shown=limit)
+            in_order = newest_first(query, result.hits, visible=limit)
             more = MORE if len(in_order) > limit else ""
             result = replace(result, hits=in_order[:limit])
         self._count(being_id, [hit.memory for hit in result.hits], counted=counted)
@@ -219,13 +219,15 @@ def _passed_on(matches: Mapping[str, Match], hits: Sequence[SearchHit]) -> dict[
     return {**newer, **matches}
 
 
-def newest_first(question: str, hits: Sequence[SearchHit], *, shown: int) -> tuple[SearchHit, ...]:
+def newest_first(
+    question: str, hits: Sequence[SearchHit], *, visible: int
+) -> tuple[SearchHit, ...]:
     """Return the hits with the newest of facts that changed before the others; see `arranged`."""
     by_id = {hit.memory.id: hit for hit in hits}
     facts = [Fact.of(hit.memory.record) for hit in hits]
     return tuple(
         replace(by_id[placed.id], newer=placed.newer)
-        for placed in arranged(question, facts, shown=shown)
+        for placed in arranged(question, facts, visible=visible)
     )
 
 

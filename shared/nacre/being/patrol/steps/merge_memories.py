@@ -100,7 +100,7 @@ def changed_pairs(
         near = context.neighbours.around(vectors[node.node_id], node.action, context.space)
         others = context.memory.nodes.get_many(context.being_id, near.node_ids)
         for other in others.values():
-            older, newer = sorted((node, other), key=lambda each: Fact.of(each).since)
+            older, newer = sorted((node, other), key=lambda memory: Fact.of(memory).since)
             if (
                 other.is_living
                 and older.superseded_by is None
@@ -121,7 +121,7 @@ def proposed_merges(context: RunContext) -> Proposals:
     proposals = Proposals()
     considered: list[Value] = []  # clusters all of whose groups the model has answered for
     questions = 0
-    asked: list[list[str]] = []  # a pair of two clusters is asked about once
+    sent: list[list[str]] = []  # a pair of two clusters is sent once
     for cluster in dirty_clusters(context):
         if cluster.state != "active":
             continue
@@ -130,13 +130,13 @@ def proposed_merges(context: RunContext) -> Proposals:
         groups = groups_of(context, cluster, list(members.values()), vectors)
         for older, newer in changed_pairs(context, cluster, members, vectors):
             pair = sorted((older.node_id, newer.node_id))
-            if not any({*pair} <= {*group} for group in (*groups, *asked)):
+            if not any({*pair} <= {*group} for group in (*groups, *sent)):
                 members |= {older.node_id: older, newer.node_id: newer}
                 groups.append(pair)
         answers = 0
         for group in groups[: PATROL_MERGES - questions]:
             questions += 1
-            asked.append(group)
+            sent.append(group)
             result = context.planner.consolidate(
                 context.being_id, [members[node_id] for node_id in group]
             )
