@@ -4,6 +4,7 @@ import math
 import struct
 from collections.abc import Sequence
 from operator import mul
+from operator import sub as difference
 
 from nacre.ports.embedder import Vector
 
@@ -33,7 +34,7 @@ def cosine(first: Numbers, second: Numbers) -> float:
 
 def less(first: Numbers, second: Numbers) -> Numbers:
     """Return the difference; an empty second vector counts as zero."""
-    return tuple(a - b for a, b in zip(first, second, strict=True)) if second else first
+    return tuple(map(difference, first, second)) if second else first
 
 
 def unit(vector: Numbers) -> Numbers:

@@ -1,4 +1,4 @@
-"""What puts memories into one cluster: meaning, the people who took part, and shared words.
+"""The rules that put memories into one cluster: meaning, people and shared words.
 
 Each memory has a place: its vector, then hashed people, then hashed pieces of words. Places are
 compared around the centre of the Being's notes, so what all notes share counts for nothing: the

@@ -89,11 +89,11 @@ def label_of(
             used |= set(key)
             chosen += scores[key]
     score_of = {phrases[key]: score for key, score in scores.items()}
-    kept = before.split(", ")
-    is_known = len(kept) == len(label) and all(
-        phrase in score_of or phrase in noted for phrase in kept
+    former = before.split(", ")
+    is_known = len(former) == len(label) and all(
+        phrase in score_of or phrase in noted for phrase in former
     )
-    if is_known and sum(score_of.get(phrase, 0) for phrase in kept) >= _KEPT * chosen:
+    if is_known and sum(score_of.get(phrase, 0) for phrase in former) >= _KEPT * chosen:
         return before
     return ", ".join(label) or ", ".join(themes[:_PHRASES])
 

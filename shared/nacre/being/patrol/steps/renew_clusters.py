@@ -155,10 +155,10 @@ class _Renewing:
                 self.context.table, self.context.memory.nodes, self.context.indexing
             )
             ids = [node.node_id for node in members]
-            found = means.item(self.context.being_id, cluster_id, ids)
-            if found is None:
+            stored = means.item(self.context.being_id, cluster_id, ids)
+            if stored is None:
                 return None
-            item = found
+            item = stored
         return {
             **item,
             CIRCUMSTANCES: packed(place_mean([circumstances(node) for node in members])),
