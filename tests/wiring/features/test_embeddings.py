@@ -168,7 +168,7 @@ def test_a_model_without_a_card_gets_one_that_does_no_harm() -> None:
     card = card_of("openai:local:24:1")
 
     assert card.emb_id == "openai:local:24:1"
-    assert (card.weights.dense, card.weights.sparse) == (0.6, 0.4)
+    assert (card.weights.dense, card.weights.sparse) == (0.8, 1.0)
     assert card.weights_for(mostly_cjk=True).sparse > card.weights_for(mostly_cjk=False).sparse
 
 

@@ -180,18 +180,12 @@ class PointMatrix:
         return hits, dict(zip(numbers.values(), rarities, strict=True))
 
     def _ranked(self, rows: _Rows, scores: _Scores, limit: int) -> tuple[Hit, ...]:
-        rounded = np.round(scores.astype(np.float64), _DECIMALS).tolist()
-        order = sorted(
-            zip((-score for score in rounded), (self._ids[row] for row in rows), rows, strict=True)
-        )
+        rounded = np.round(-scores.astype(np.float64), _DECIMALS).tolist()
+        ids, kinds, days, clusters = self._ids, self._kinds.values, self._days_of, self._cluster_of
+        numbers = rows.tolist()
+        order = sorted(zip(rounded, map(ids.__getitem__, numbers), numbers, strict=True))
         return tuple(
-            Hit(
-                id_,
-                _KINDS[self._kinds.values[row]],
-                -score + 0.0,
-                self._days_of[row],
-                self._cluster_of[row],
-            )
+            Hit(id_, _KINDS[kinds[row]], 0.0 - score, days[row], clusters[row])
             for score, id_, row in order[:limit]
         )
 

@@ -27,7 +27,7 @@ _UNKNOWN = Card(
     cosines=_ORDINARY,
     cjk_cosines=_ORDINARY,
     weights=Weights(dense=0.8, sparse=1.0, tokens=0.0),
-    cjk_weights=Weights(dense=0.4, sparse=1.0, tokens=0.0),
+    cjk_weights=Weights(dense=0.4, sparse=1.2, tokens=0.0),
 )
 
 _CARDS = {
@@ -37,7 +37,7 @@ _CARDS = {
             emb_id="builtin:use-multilingual-3+potion-base-8m:768:1.70",
             cosines=Cosines(mean=0.102, deviation=0.067, floor=0.18, join=0.29),
             cjk_cosines=Cosines(mean=0.13, deviation=0.075, floor=0.26, join=0.34),
-            weights=Weights(dense=0.6, sparse=1.1, tokens=1.0),
+            weights=Weights(dense=0.6, sparse=1.0, tokens=0.9),
             cjk_weights=Weights(dense=0.6, sparse=1.5, tokens=0.0),
         ),
         Card(

@@ -41,7 +41,7 @@ LIVING = Filter(states=frozenset({"active", "dying", "pending"}))
 FINDABLE = Filter(states=frozenset({"active", "dying", "pending", "dead"}))
 """The filter of a search: dead nodes too, because a search may bring them back."""
 
-_POOL = 50  # candidates that are read from the items and ranked in full
+_POOL = 60  # candidates that are read from the items and ranked in full
 _STEM_ONLY = 0.5  # of the coverage, for a memory with another form of the one word
 _WORD_TERMS = 3  # of one word, such as XY-17-b or four Japanese letters
 
@@ -302,8 +302,9 @@ def _shortlisted(candidates: Candidates, weights: Weights, *, all_words: bool) -
     sure_words = len(sparse) if all_words else SURE_OF_PLACE
     best, pool = shortlist(
         [
+            # Of up to 600 hits; named arguments would take half a millisecond more.
             Candidate(
-                id_, dense.get(id_), sparse.get(id_), groups=groups_of(hit.days, hit.cluster_id)
+                id_, dense.get(id_), sparse.get(id_), 0.0, None, groups_of(hit.days, hit.cluster_id)
             )
             for id_, hit in hits.items()
         ],
