@@ -3,7 +3,7 @@
 A search finds something for every message, also for "thanks" or "set an alarm". The gate has two
 doors. The door of meaning adds up the best cosine, its lead over the next nine, the need of a
 memory that the wording shows, and a bonus for a name. The door of words wants two words or a name
-in one memory, and a share of the message's rare words. One shared word opens neither, and a
+in one memory, and a share of the message's rare words. One shared word alone opens neither, and a
 message of one content word needs a close match.
 """
 
