@@ -14,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 from statistics import median
+from threading import Thread
 from time import perf_counter
 
 from nacre.wiring.features.memory import calm_numpy
@@ -28,13 +29,15 @@ def main() -> None:
     folder = Path(sys.argv[1])
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
     being_id = filled(folder, count, "builtin-static")
-    # Nobody reads the log here, and a full pipe would hold the server up.
-    os.environ.update(NACRE_HOME=str(folder), NACRE_LOG_LEVEL="ERROR")
+    os.environ.update(NACRE_HOME=str(folder))
     code, out, err = finish(start("token", "create", "--scope", "full", "--json"))
     assert code == 0, err
     token = json.loads(out)["token"]
     rng = Random(1)
     with closing(open_laptop(folder)) as home, serving() as server:
+        assert server.process.stderr is not None
+        # Nobody needs the log, but a full pipe would hold the server up.
+        Thread(target=server.process.stderr.read, daemon=True).start()
         place = f"?being_id={being_id}"
         states = home.index.indexing.states
         configured = home.index.indexing.configured
