@@ -183,6 +183,8 @@ NOT_FUZZED: Mapping[str, str] = {
     "adapters.aws.container_credentials": "Lambda's own service on loopback",
     "adapters.client_documents": "takes an address that document_host has checked",
     "adapters.embeddings.onnx_folder": "a folder with a model, which the owner chose to run",
+    "adapters.embeddings.sentence_encoder": "files that ship with Nacre",
+    "adapters.embeddings.tensor_file": "files that ship with Nacre",
     "adapters.openai.transcriber": "one text of an answer; its shapes stand in its tests",
     "adapters.screening.process": "what this server's own helper process writes",
     "adapters.files.wrap_records": "what this program noted for its owner; damage is no record",
