@@ -225,6 +225,10 @@ NOT_FUZZED: Mapping[str, str] = {
     "wiring.aws": "composes features, and no YAML",
     "wiring.laptop": "composes features, and no YAML",
     "wiring.proxy": "composes features, and no YAML",
+    "being.memory.model.wordings": "what this store wrote",
+    "being.memory.search.recall_cards": "directions that ship with the package",
+    "being.tools.writing_tools": "one argument, a list of ids, by the standard library",
+    "firewall.enforce.large_calls": "what this server's own helper process writes",
     "being.application": "tool definitions that ship with the package",
 }
 """Those that have no target, and why."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -347,6 +348,23 @@ def test_one_node_is_not_merged(tools: Served) -> None:
         tools.text("merge_nodes", node_ids=a_node(1).node_id, summary="just one")
     with pytest.raises(RefusedError, match="there is no memory"):
         tools.text("merge_nodes", node_ids="x", summary="undo")
+
+
+@pytest.mark.parametrize("form", [list, json.dumps, ", ".join])
+def test_ids_are_a_list_or_a_text(tools: Served, form: Callable[[list[str]], Any]) -> None:
+    memory = tools.memory
+    memory.nodes.add(tools.being_id, [a_node(1), a_node(2)])
+    ids = [a_node(number).node_id for number in (1, 2)]
+
+    text = tools.text("merge_nodes", node_ids=form(ids), summary="both")
+
+    assert text.startswith("Merged 2 nodes into ")
+
+
+@pytest.mark.parametrize("ids", ["[1, 2]", "[", "[" * 100_000, '["a", null]', "[" + "9" * 5000])
+def test_a_list_of_ids_that_is_none_is_refused(tools: Served, ids: str) -> None:
+    with pytest.raises(RefusedError, match="argument 'node_ids'"):
+        tools.text("merge_nodes", node_ids=ids, summary="both")
 
 
 # search_history

@@ -235,7 +235,7 @@ def _ids(node_ids: str | list[str]) -> list[str]:
     if isinstance(node_ids, str) and node_ids.lstrip().startswith("["):
         try:
             node_ids = json.loads(node_ids)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InvalidArgumentError("argument 'node_ids' is not a JSON list of ids") from None
     entries = node_ids.split(",") if isinstance(node_ids, str) else node_ids
     if not all(isinstance(entry, str) for entry in entries):

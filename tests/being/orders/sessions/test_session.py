@@ -295,7 +295,9 @@ def test_the_older_turns_stay_as_lines(laptop: World) -> None:
         laptop.text(f"number {number}: " + "x" * 7_000, sessionKey="s")
 
     system = laptop.model.questions[-1].system
-    [earlier] = re.findall(r"## Earlier in this conversation.*?\n\n(.*?)\n\n", system, re.DOTALL)
+    [earlier] = re.findall(
+        r"## Earlier in this conversation.*?\n\n(.*?)(?:\n\n|\Z)", system, re.DOTALL
+    )
     assert earlier.startswith("- number 0: xxx")
     assert "number 3" not in earlier
     assert [text[:8] for text in conversation(laptop.model.questions[-1])][:-1:2] == [

@@ -266,16 +266,17 @@ def normal_form(text: str) -> str:
 
 def _labelled(text: str) -> str:
     """Return "PIN of the phone: 1" for "The PIN of the phone is 1"."""
-    found = list(_IS.finditer(text))
-    if len(found) != 1 or text[found[0].end() :].count(" ") > 1:
+    verbs = list(_IS.finditer(text))
+    if len(verbs) != 1 or text[verbs[0].end() :].count(" ") > 1:
         return text
-    name = text[: found[0].start()].split(" ")
-    if len(name) > 1 and name[0].lower() in _ARTICLES.get(found[0][2], ()):
+    verb = verbs[0]
+    name = text[: verb.start()].split(" ")
+    if len(name) > 1 and name[0].lower() in _ARTICLES.get(verb[2], ()):
         name = name[1:]
     if len(name) > 8 or not any(word.lower() in _LABELS for word in name[:2]):
         return text
     label = " ".join(name)
-    return f"{label[0].upper()}{label[1:]}: {text[found[0].end() :]}"
+    return f"{label[0].upper()}{label[1:]}: {text[verb.end() :]}"
 
 
 def _eastern(text: str) -> str:
