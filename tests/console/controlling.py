@@ -2,12 +2,9 @@
 
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from random import Random
-from tempfile import mkdtemp
 from typing import Any
 
-from nacre.adapters.files.vault import FileVault
 from nacre.being.language_model.api_keys import LlmKeys
 from nacre.console.parts import Control
 from nacre.firewall.approvals.service import Approvals
@@ -19,6 +16,7 @@ from nacre.gateway.servers.store import SOURCE, ServerStore
 from nacre.wiring.console import own_tools
 from tests.access.conftest import Time
 from tests.being.memory.minds import Minded
+from tests.scaffolding.vaults import file_vault
 
 
 @dataclass
@@ -54,7 +52,7 @@ def control_over(
     data: Any, time: Time, own: Minded, *, is_laptop: bool
 ) -> tuple[Control, Controls]:
     """Return the parts of the pages, and what tests need of them."""
-    vault = FileVault(Path(mkdtemp()) / "vault.key")
+    vault = file_vault()
     keys = LlmKeys(data, lambda: vault, clock=time, rng=Random(4))
     made = Controls(data, time, own.being_id, keys)
     control = Control(

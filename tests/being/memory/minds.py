@@ -6,14 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
-from pathlib import Path
 from random import Random
-from tempfile import mkdtemp
 from typing import Any
 
 from nacre.access.beings import Beings
 from nacre.adapters.embeddings.builtin_models import ENGLISH
-from nacre.adapters.files.vault import FileVault
 from nacre.being.language_model.api_keys import LlmKeys
 from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.model.types import Node
@@ -39,6 +36,7 @@ from nacre.sdk.tool_server import ToolServer
 from nacre.wiring.features.models import model_access_over
 from nacre.wiring.settings import Settings
 from tests.being.memory.lambda_face import LambdaFace
+from tests.scaffolding.vaults import file_vault
 
 
 @dataclass
@@ -182,7 +180,7 @@ def minded(
     indexing = IndexSync(counted, open_index, embedder, clock=clock, rng=rng)
     mind = open_services(counted, queue, indexing, tokens, clock=clock, rng=rng)
     leases = Leases(counted, now=clock)
-    vault = FileVault(Path(mkdtemp()) / "vault.key")
+    vault = file_vault()
     settings = Settings(data_folder="/nowhere", llm_base_url=llm_base_url)
     llm_keys = LlmKeys(counted, lambda: vault, clock=clock, rng=rng)
     model_access = model_access_over(settings, counted, llm_keys, clock=clock)

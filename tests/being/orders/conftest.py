@@ -3,15 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from random import SystemRandom
-from tempfile import mkdtemp
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from nacre.adapters.files.vault import FileVault
 from nacre.being.language_model.api_keys import LlmKeys
 from nacre.being.orders.media.chat_parts import MediaAbilities
 from nacre.being.orders.order.request import OrderLimits
@@ -33,6 +30,7 @@ from tests.being.memory.conftest import a_mind, clock, stack
 from tests.being.memory.lambda_face import LambdaFace
 from tests.being.memory.minds import Minded
 from tests.scaffolding.model_server import ModelServer, model_server, saying
+from tests.scaffolding.vaults import file_vault
 
 __all__ = ["clock", "stack"]
 
@@ -174,7 +172,7 @@ def world_over(
         llm_api_key=Secret(key),
         **settings,
     )
-    vault = FileVault(Path(mkdtemp()) / "vault.key")
+    vault = file_vault()
     rng = SystemRandom()
     llm_keys = LlmKeys(mind.table, lambda: vault, clock=clock, rng=rng)
     model_access = model_access_over(chosen, mind.table, llm_keys, clock=clock)
