@@ -187,13 +187,16 @@ class ContextBlocks:
         for memory in self.recent_memories.chosen(waiting, count):
             yield BlockEntry(f"- {shortened(shown_line(memory.record), _STATEMENT_BYTES)}")
 
-    def _members(self, being_id: str, cluster: Cluster) -> Iterator[Memory]:
+    def _members(self, being_id: str, cluster: Cluster) -> list[Memory]:
+        """Return the active members of a cluster, or the dying ones of a cluster without any."""
         statuses: tuple[NodeStatus, ...] = ("active", "dying")
         for status in statuses:
             page = self.nodes.in_cluster(
                 being_id, cluster.cluster_id, status=status, limit=CLUSTER_MEMBERS
             )
-            yield from (Memory(node, scene_line(node)) for node in page.nodes)
+            if page.nodes:
+                return [Memory(node, scene_line(node)) for node in page.nodes]
+        return []
 
     def _section(
         self,
