@@ -42,7 +42,7 @@ def test_no_function_comes_near_the_limit_of_lambda(arch: str) -> None:
 
         print(f"{name} for {arch}: {total / MB:.0f} MB unzipped")
         # Of these, the sentence encoder is 39 MB.
-        assert total < 0.92 * LAMBDA_UNZIPPED_BYTES
+        assert total < 0.95 * LAMBDA_UNZIPPED_BYTES
 
 
 @both

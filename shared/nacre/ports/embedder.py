@@ -43,8 +43,11 @@ class TokenSimilarity(Protocol):
     It costs more than a stored vector, so it is for a few hundred candidates.
     """
 
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return a number from 0 (nothing alike) to 1 for each text, in their order."""
+    def score(self, query: str, texts: Sequence[str]) -> list[float | None]:
+        """Return a number from 0 (nothing alike) to 1 for each text, in their order.
+
+        It is None for a text whose words cannot be compared, because its language is another.
+        """
         ...
 
 
@@ -53,7 +56,8 @@ class Weights:
     """The weight of each channel of a hybrid search; each is scaled to 0..1 first.
 
     `lift` is the share of their best scores by which memories of one day or cluster lift each
-    other, and `coverage` counts how many of the query's words a memory has.
+    other, and `coverage` counts how many of the query's words a memory has. `foreign` multiplies
+    the vector's weight for a memory whose words cannot be compared with the query's.
     """
 
     dense: float
@@ -61,6 +65,7 @@ class Weights:
     tokens: float
     lift: float = 0.8
     coverage: float = 0.2
+    foreign: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

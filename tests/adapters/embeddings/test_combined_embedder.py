@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from nacre.adapters.embeddings.builtin_models import ENCODER
-from nacre.adapters.embeddings.combined_embedder import CombinedEmbedder, englishness
+from nacre.adapters.embeddings.combined_embedder import CombinedEmbedder
+from nacre.adapters.embeddings.englishness import englishness
 from nacre.adapters.embeddings.sentence_encoder import SentenceEncoder
 from nacre.adapters.embeddings.static_embedder import StaticEmbedder, StaticTable
 from nacre.adapters.embeddings.vector_rules import Floats, units

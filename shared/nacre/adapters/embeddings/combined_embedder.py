@@ -9,15 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from nacre.adapters.embeddings.builtin_models import Combination
+from nacre.adapters.embeddings.englishness import englishness
 from nacre.adapters.embeddings.sentence_encoder import SentenceEncoder
 from nacre.adapters.embeddings.static_embedder import StaticTable
-from nacre.adapters.embeddings.vector_rules import Floats, embeddable, packed, units
-from nacre.adapters.embeddings.word_pieces import bert_words
+from nacre.adapters.embeddings.vector_rules import Floats, packed, units
 from nacre.ports.embedder import Vector
-
-# The part of English words among the pieces of a text: other languages fall into more pieces.
-_FOREIGN = 0.65
-_ENGLISH = 0.8
 
 
 class CombinedEmbedder:
@@ -50,18 +46,3 @@ class CombinedEmbedder:
     def query(self, text: str) -> Vector:
         """Return the vector of a query, computed as for any text."""
         return self.documents([text])[0]
-
-
-def englishness(text: str, pieces: int) -> float:
-    """Return from 0 to 1 how much a text is English, by the number of its pieces in the table.
-
-    English words are mostly one piece each; words of other languages are cut into several, or
-    have letters that the table hardly knows.
-    """
-    words = bert_words(embeddable(text))
-    letters = sum(word.isalnum() for word in words)
-    english = sum(word.isalnum() and word.isascii() for word in words)
-    further = max(0, pieces - len(words))  # pieces that continue a word
-    if not letters:
-        return 0.0
-    return min(1.0, max(0.0, (english / (letters + further) - _FOREIGN) / (_ENGLISH - _FOREIGN)))

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import nacre_tables
-from nacre.adapters.embeddings.builtin_models import Pieces, TableKind
+from nacre.adapters.embeddings.builtin_models import ENGLISH, Pieces, TableKind
+from nacre.adapters.embeddings.englishness import englishness
 from nacre.adapters.embeddings.vector_rules import Floats, embeddable, packed
 from nacre.core.bounded_cache import BoundedCache
 from nacre.ports.embedder import Vector
@@ -24,6 +25,7 @@ Rows = np.ndarray[Any, np.dtype[np.intp]]
 _QUERY_PIECES = 64  # of one query in MaxSim; more do not improve the ranking
 _HALF = 32  # pieces in half a passage
 _FLAT_PIECES = 16_384  # of all texts compared at once: at most 4 MB for a query of 64 pieces
+_OTHER_LANGUAGE = 0.5  # difference in englishness from which two texts share no language
 _CACHED_TEXTS = 2048  # candidates recur with later queries; about 2 MB
 _CACHED_LENGTH = 500  # longer texts are not cached
 
@@ -119,9 +121,30 @@ class StaticTokenSimilarity:
 
     def __init__(self, table: StaticTable) -> None:
         self._table = table
+        self._english: BoundedCache[str, float] = BoundedCache(_CACHED_TEXTS)
 
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return a number from 0 to 1 for each text, in order."""
+    def score(self, query: str, texts: Sequence[str]) -> list[float | None]:
+        """Return a number from 0 to 1 for each text, in order; None if it is in another language.
+
+        The English table tells English from other languages, which it hardly knows.
+        """
+        scores: list[float | None] = [*self._similarities(query, texts)]
+        if self._table.kind is ENGLISH:
+            own = self._englishness(query)
+            for place, text in enumerate(texts):
+                if abs(self._englishness(text) - own) > _OTHER_LANGUAGE:
+                    scores[place] = None
+        return scores
+
+    def _englishness(self, text: str) -> float:
+        share = self._english.get(text)
+        if share is None:
+            share = englishness(text, len(self._table.piece_ids(text)))
+            if len(text) <= _CACHED_LENGTH:
+                self._english[text] = share
+        return share
+
+    def _similarities(self, query: str, texts: Sequence[str]) -> list[float]:
         query_ids = _distinct(np.asarray(self._table.piece_ids(query)[:_QUERY_PIECES], np.intp))
         weights = self._table.norms(query_ids)
         scores = np.zeros(len(texts), np.float32)

@@ -95,7 +95,7 @@ class _LazyTokenSimilarity:
     def __init__(self, make: Callable[[], TokenSimilarity]) -> None:
         self._make = cache(make)
 
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+    def score(self, query: str, texts: Sequence[str]) -> list[float | None]:
         return self._make().score(query, texts)
 
 

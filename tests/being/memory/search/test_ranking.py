@@ -250,3 +250,17 @@ KNOWN = {"ann": ("ann",), "ann lee": ("ann", "lee"), "bo cho": ("bo", "cho"), "i
 )
 def test_the_one_actor_that_a_query_names(query: list[str], named: str | None) -> None:
     assert named_actor(query, KNOWN) == named
+
+
+def test_a_memory_in_another_language_is_found_by_its_meaning_alone() -> None:
+    weights = Weights(dense=0.6, sparse=1.0, tokens=0.9, foreign=2.0)
+    found_by_words = Candidate("a", dense=0.3, tokens=0.8)
+    foreign = Candidate("b", dense=0.6, tokens=None)
+    others = [Candidate(f"c{number}", dense=0.1, tokens=0.2) for number in range(5)]
+
+    hits = rank([found_by_words, foreign, *others], weights)
+    plain = rank([found_by_words, foreign._replace(tokens=0.0), *others], weights)
+
+    assert (hits[0].id, plain[0].id) == ("b", "a")
+    [doubled], [single] = ([h.parts["dense"] for h in r if h.id == "b"] for r in (hits, plain))
+    assert doubled == pytest.approx(2 * single)

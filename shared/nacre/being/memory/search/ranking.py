@@ -142,7 +142,7 @@ def rank(
     )
     channels = [
         (
-            dense,
+            dense if candidate.tokens is not None else weights.foreign * dense,
             sparse,
             weights.coverage * candidate.coverage**2,
             weights.tokens * _token_share(candidate.tokens),
