@@ -83,6 +83,7 @@ def read_the_map(page: Page, place: Place) -> None:
     """Look at the picture, and click on a memory."""
     menu(page, "Map")
     dots = page.locator("svg a circle.dot")
+    dots.first.wait_for(state="attached")
     count = dots.count()
     assert count >= (30 if place.sample else 2)
     told = dots.first.locator("title").text_content()
