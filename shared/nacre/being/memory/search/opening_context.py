@@ -4,7 +4,7 @@ The blocks contain no times, counters or random values. They stay the same bytes
 content changes, so the prompt cache of a client keeps working.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any
@@ -12,7 +12,11 @@ from typing import Any
 from nacre.access.beings import Beings
 from nacre.being.memory.model.types import Cluster, NodeStatus, Relation, Scene
 from nacre.being.memory.search.candidates import Memory
-from nacre.being.memory.search.recent_memories import RecentMemories, newest_statement
+from nacre.being.memory.search.recent_memories import (
+    NewestMemories,
+    RecentMemories,
+    newest_statement,
+)
 from nacre.being.memory.store import targets
 from nacre.being.memory.store.clusters import Clusters
 from nacre.being.memory.store.entries import Entry
@@ -124,11 +128,7 @@ class ContextBlocks:
         """Return the knowledge of the Being, from its notes to its clusters."""
         return self._snapshot(being_id, self.recent_memories.newest(being_id))
 
-    def recent(self, being_id: str) -> str:
-        """Return the newest memories that matter, one line each."""
-        return self._recent(self.recent_memories.newest(being_id))
-
-    def _snapshot(self, being_id: str, newest: Sequence[Memory]) -> str:
+    def _snapshot(self, being_id: str, newest: NewestMemories) -> str:
         today = self.clock().date()
         days = (f"{today - timedelta(days=CONTEXT_DIARY_DAYS - 1)}", f"{today}")
         diary = self.profile.page(being_id, targets.DIARY, keys_in=days).entries
@@ -154,7 +154,7 @@ class ContextBlocks:
                 ),
                 Section(
                     "Clusters of memories",
-                    tuple(self._cluster(being_id, cluster) for cluster in clusters),
+                    tuple(self._cluster(being_id, cluster, newest) for cluster in clusters),
                     "recall_memory",
                     reserved=CONTEXT_CLUSTERS_BYTES,
                 ),
@@ -173,17 +173,20 @@ class ContextBlocks:
             CONTEXT_SNAPSHOT_BYTES,
         )
 
-    def _recent(self, newest: Sequence[Memory]) -> str:
-        memories = self.recent_memories.chosen(newest, CONTEXT_RECENT_MEMORIES)
+    def _recent(self, newest: NewestMemories) -> str:
+        memories = self.recent_memories.chosen(newest.memories, CONTEXT_RECENT_MEMORIES)
         room = CONTEXT_RECENT_BYTES // CONTEXT_RECENT_MEMORIES - 1
         return "\n".join(shortened(f"- {shown_line(memory.record)}", room) for memory in memories)
 
-    def _cluster(self, being_id: str, cluster: Cluster) -> BlockEntry:
-        return _cluster_entry(cluster, newest_statement(self._members(being_id, cluster)))
+    def _cluster(self, being_id: str, cluster: Cluster, newest: NewestMemories) -> BlockEntry:
+        members = newest.members(cluster.cluster_id)
+        if not newest.has_every_node:
+            members = self._members(being_id, cluster)
+        return _cluster_entry(cluster, newest_statement(members))
 
-    def _waiting(self, newest: Sequence[Memory], count: int) -> Iterator[BlockEntry]:
+    def _waiting(self, newest: NewestMemories, count: int) -> Iterator[BlockEntry]:
         """Yield the scenes that stand in for clusters while these are few."""
-        waiting = [memory for memory in newest if isinstance(memory.record, Scene)]
+        waiting = [memory for memory in newest.memories if isinstance(memory.record, Scene)]
         for memory in self.recent_memories.chosen(waiting, count):
             yield BlockEntry(f"- {shortened(shown_line(memory.record), _STATEMENT_BYTES)}")
 

@@ -26,6 +26,21 @@ _FOREIGN = "import"
 
 
 @dataclass(frozen=True, slots=True)
+class NewestMemories:
+    """The newest memories and waiting scenes that still hold, newest first.
+
+    `has_every_node` says that no living node is missing, as in a small memory.
+    """
+
+    memories: tuple[Memory, ...]
+    has_every_node: bool
+
+    def members(self, cluster_id: str) -> list[Memory]:
+        """Return the memories of a cluster."""
+        return [memory for memory in self.memories if memory.cluster_id == cluster_id]
+
+
+@dataclass(frozen=True, slots=True)
 class RecentMemories:
     """Chooses the recent memories of Beings. It never writes."""
 
@@ -33,8 +48,8 @@ class RecentMemories:
     scenes: Scenes
     clock: Clock
 
-    def newest(self, being_id: str) -> list[Memory]:
-        """Return the newest memories and waiting scenes that still hold, newest first."""
+    def newest(self, being_id: str) -> NewestMemories:
+        """Return the newest memories of a Being."""
         noted = self.scenes.newest(being_id, limit=_POOL)
         active = self.nodes.recent(being_id, limit=_POOL).nodes
         nodes = {node.node_id: node for node in active}
@@ -42,7 +57,8 @@ class RecentMemories:
         nodes |= self.nodes.get_many(being_id, sorted(missing))
         memories = [Memory(scene, scene_line(scene)) for scene in noted]
         memories += [Memory(node, scene_line(node)) for node in nodes.values()]
-        return sorted(filter(holds, memories), key=_order, reverse=True)
+        in_order = sorted(filter(holds, memories), key=_order, reverse=True)
+        return NewestMemories(tuple(in_order), len(active) < _POOL)
 
     def chosen(self, newest: Sequence[Memory], count: int) -> list[Memory]:
         """Return so many of the newest memories: the newest, and the most important of the others.

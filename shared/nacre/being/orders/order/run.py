@@ -241,10 +241,11 @@ class Orders:
             recalled = self.queries.recall(being_id, message, counted=True).text
         except NacreError:  # an order without its memories is better than none
             recalled = ""
+        blocks = self.context.blocks(being_id)
         return system_prompt(
-            identity=self.context.system_prompt(being_id),
-            knowledge=self.context.snapshot(being_id),
-            recent=self.context.recent(being_id),
+            identity=blocks["system_prompt"],
+            knowledge=blocks["snapshot"],
+            recent=blocks["recent_nodes"],
             recalled=recalled,
             summary=session.summary if session else (),
         )
