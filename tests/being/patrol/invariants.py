@@ -101,10 +101,13 @@ def _retired_clusters_form_a_forest(clusters: dict[str, Cluster]) -> None:
 
 
 def _nodes_are_trusted_as_their_evidence(scenes: dict[str, Scene], nodes: dict[str, Node]) -> None:
+    # An agent's correction lowers the trust of a memory, and of what is merged from it.
+    is_corrected = any(node.wordings for node in nodes.values())
     for node in nodes.values():
         evidence = [scenes[scene_id] for scene_id in node.evidence if scene_id in scenes]
         if evidence:
-            assert node.trust == least_trusted([scene.trust for scene in evidence])
+            trust = least_trusted([scene.trust for scene in evidence])
+            assert node.trust == (least_trusted([trust, node.trust]) if is_corrected else trust)
             assert node.importance >= max(scene.importance for scene in evidence)
             assert set(node.when) >= {day for scene in evidence for day in scene.when}
 
