@@ -55,6 +55,21 @@ def test_a_being_and_a_url_can_be_named(nacre: Nacre, home: Path) -> None:
     assert '"https://x.example/mcp"' in (home / ".codex" / "config.toml").read_text()
 
 
+def test_only_connecting_needs_the_being_that_is_named(
+    nacre: Nacre, home: Path, folder: Path
+) -> None:
+    (home / ".cursor").mkdir()
+
+    listed = nacre("connect", "--being", "Nobody")
+    left = nacre("disconnect", "cursor", "--being", "Nobody")
+    refused = nacre("connect", "cursor", "--being", "Nobody", "--dry-run")
+
+    assert "not connected" in listed.out
+    assert left.code == 0
+    assert (refused.code, "Nobody" in refused.err) == (3, True)
+    assert not (home / ".cursor" / "mcp.json").exists()
+
+
 def test_a_client_without_login_gets_the_command(nacre: Nacre, home: Path, folder: Path) -> None:
     nacre("connect", "claude-desktop")
 

@@ -66,6 +66,8 @@ def test_every_client_is_connected_once_and_its_new_file_goes_again(desk: Desk, 
     assert desk.state(name) == "connected"
     assert desk.connect(name).state == "already connected"
     assert len(desk.files()) == 1
+    assert desk.disconnect(name, rehearse=True).state == "disconnected"
+    assert len(desk.files()) == 1
     assert desk.disconnect(name).state == "disconnected"
     assert desk.files() == set()
     assert desk.disconnect(name).state in ("not connected", "not installed")

@@ -52,11 +52,11 @@ def connect(
 
     if place.stack and not url:
         raise InvalidInputError("give the stack's URL: --url, with the value of its output McpUrl")
-    connector = connector_of(place, url)
     if not names and not every:
-        return _show(_installed(connector), as_json=as_json)
+        return _show(_installed(connector_of(place)), as_json=as_json)
     if not dry_run:
         prepare_data_folder(place.folder())
+    connector = connector_of(place, url or _server_url(place))
     done = _each(connector, connector.connect, names, every=every, dry_run=dry_run)
     code = _show(done, as_json=as_json, rehearsed=dry_run)
     if not dry_run:
@@ -83,25 +83,26 @@ def disconnect(
 
 
 def connector_of(place: Place, url: str = "") -> "Connector":
-    """Return the connector of this machine; without a URL it uses that of the running server."""
+    """Return the connector of this machine. Only connecting needs the URL of the server."""
     from nacre.wiring.features.wrap import open_connector
 
     folder = Path(place.folder()).expanduser().absolute()
     being = ["--being", place.being] if place.being else []
     owner = ["--owner", place.owner] if place.owner else []
     command = [*program(), "mcp-server", "--data-dir", str(folder), *owner, *being]
-    return open_connector(folder, url or _server_url(folder, place), command)
+    return open_connector(folder, url, command)
 
 
-def _server_url(folder: Path, place: Place) -> str:
+def _server_url(place: Place) -> str:
+    """Return the URL of the running server, else the usual one, with the Being that is named."""
     from nacre.cli.serve.serve import PORT
     from nacre.wiring.server_registry import running_urls
     from nacre.wiring.settings import Settings
 
     public = Settings.from_environment().public_url
     usual = f"{public}/mcp" if public else f"http://127.0.0.1:{PORT}/mcp"
-    url = next(iter(running_urls(folder)), usual)
-    if place.being is None or place.stack:
+    url = next(iter(running_urls(Path(place.folder()).expanduser().absolute())), usual)
+    if place.being is None:
         return url
     return f"{url}/{place.open_being()[1].being_id}"
 

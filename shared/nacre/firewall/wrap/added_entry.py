@@ -7,7 +7,6 @@ from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.wrap.client_formats import Client
 from nacre.firewall.wrap.config_tree import (
     Dialect,
-    Edit,
     Node,
     RawValue,
     Value,
@@ -50,20 +49,18 @@ def without_entry(text: str, client: Client, path: Path, added: str = "") -> str
     """Return the text without an entry: byte for byte if what was added is still there."""
     dialect = DIALECTS[client.format]
     before = _read(dialect, text, client)
-    for edit in (_edit_back(text, added), dialect.removal(text, before, path)):
-        changed = text if edit is None else apply_edits(text, [edit])
+    remaining = _without(_value(before), path)
+
+    def is_removed(changed: str) -> bool:
         after = _changed(dialect, changed, client)
-        if after is not None and _without(_value(after), ()) == _without(_value(before), path):
-            return changed
-    raise ConfigurationError(_UNSAFE)
+        return after is not None and _without(_value(after), ()) == remaining
 
-
-def _edit_back(text: str, added: str) -> Edit | None:
-    """Return the edit that removes what was added, if it is there exactly once."""
-    if not added or text.count(added) != 1:
-        return None
-    start = text.index(added)
-    return start, start + len(added), ""
+    if added and text.count(added) == 1 and is_removed(restored := text.replace(added, "")):
+        return restored
+    changed = apply_edits(text, [dialect.removal(text, before, path)])
+    if not is_removed(changed):
+        raise ConfigurationError(_UNSAFE)
+    return changed
 
 
 def _changed(dialect: Dialect, text: str, client: Client) -> Node | None:

@@ -119,10 +119,11 @@ class Connector:
             record = self._records.get(file, path)
             added = record.new if record is not None else ""
             is_whole = record is not None and record.before == _NEW_FILE and text == added
-            if rehearse:
+            if is_whole:
+                if not rehearse:
+                    self._files.delete(file, text)
+            elif rehearse:
                 without_entry(text, client, path, added)
-            elif is_whole:
-                self._files.delete(file, text)
             else:
                 self._files.change(
                     file, lambda current: without_entry(current, client, path, added)
