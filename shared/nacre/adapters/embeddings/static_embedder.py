@@ -128,30 +128,31 @@ class StaticTokenSimilarity:
 
         The English table tells English from other languages, which it hardly knows.
         """
-        scores: list[float | None] = [*self._similarities(query, texts)]
+        pieces = [self._table.piece_ids(text) for text in texts]
+        scores: list[float | None] = [*self._similarities(query, pieces)]
         if self._table.kind is ENGLISH:
-            own = self._englishness(query)
+            own = self._englishness(query, len(self._table.piece_ids(query)))
             for place, text in enumerate(texts):
-                if abs(self._englishness(text) - own) > _OTHER_LANGUAGE:
+                if abs(self._englishness(text, len(pieces[place])) - own) > _OTHER_LANGUAGE:
                     scores[place] = None
         return scores
 
-    def _englishness(self, text: str) -> float:
+    def _englishness(self, text: str, pieces: int) -> float:
         share = self._english.get(text)
         if share is None:
-            share = englishness(text, len(self._table.piece_ids(text)))
+            share = englishness(text, pieces)
             if len(text) <= _CACHED_LENGTH:
                 self._english[text] = share
         return share
 
-    def _similarities(self, query: str, texts: Sequence[str]) -> list[float]:
+    def _similarities(self, query: str, texts: Sequence[Sequence[int]]) -> list[float]:
         query_ids = _distinct(np.asarray(self._table.piece_ids(query)[:_QUERY_PIECES], np.intp))
         weights = self._table.norms(query_ids)
         scores = np.zeros(len(texts), np.float32)
         if not weights.sum() > 0:
             return scores.tolist()
         units, weights = self._table.units(query_ids), weights / weights.sum()
-        for batch in _batches([self._table.piece_ids(text) for text in texts]):
+        for batch in _batches(texts):
             places = list(batch)
             scores[places] = self._best_passages(units, weights, [batch[at] for at in places])
         return [min(1.0, score) for score in scores.tolist()]

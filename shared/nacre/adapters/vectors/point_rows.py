@@ -7,7 +7,7 @@ import numpy as np
 from nacre.adapters.vectors.point_rules import term_counts
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import Vector
-from nacre.ports.packed_vectors import PackedVector, packed, rounded
+from nacre.ports.packed_vectors import PackedVector, packed, unpacked
 from nacre.ports.vectors import Kind, Point
 
 
@@ -52,4 +52,5 @@ def _smallest(vector: Vector | None) -> PackedVector | None:
     """Return the vector packed if that loses nothing: vectors of items were packed before."""
     if vector is None:
         return None
-    return packed(vector) if rounded(vector) == vector else vector
+    small = packed(vector)
+    return small if unpacked(small, len(small)) == vector else vector
