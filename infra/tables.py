@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,17 +60,30 @@ class Source:
 
 def main() -> None:
     """Rebuild both tables; end with 1 when they are not what the sums say."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--accept", action="store_true", help="write SHA256SUMS anew")
-    accept = parser.parse_args().accept
+    accept = accepts(__doc__)
     for source in SOURCES:
         with tempfile.TemporaryDirectory() as scratch:
             build(source, Path(scratch))
-    sums = "".join(f"{digest(path)}  {path.relative_to(TABLES)}\n" for path in data_files())
+    compare(TABLES, data_files(), accept=accept)
+
+
+def accepts(description: str | None) -> bool:
+    """Return whether the command line accepts new sums."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    parser.add_argument("--accept", action="store_true", help="write SHA256SUMS anew")
+    return bool(parser.parse_args().accept)
+
+
+def compare(folder: Path, files: Sequence[Path], *, accept: bool) -> None:
+    """Print the sums of rebuilt files; end with 1 if they differ from the stored ones.
+
+    With `accept` they are stored instead.
+    """
+    sums = "".join(f"{digest(path)}  {path.relative_to(folder)}\n" for path in files)
     if accept:
-        (TABLES / SUMS).write_text(sums)
-    elif sums != (TABLES / SUMS).read_text():
-        sys.exit(f"tables: what was rebuilt differs from {SUMS}; see git diff --stat")
+        (folder / SUMS).write_text(sums)
+    elif sums != (folder / SUMS).read_text():
+        sys.exit(f"{folder.name}: the rebuilt files differ from {SUMS}; see git diff --stat")
     print(sums, end="")
 
 

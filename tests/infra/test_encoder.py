@@ -11,7 +11,6 @@ from infra.encoder import (
     FOLDER,
     PIECES,
     ROOT,
-    SUMS,
     WEIGHTS,
     WHEEL,
     coded,
@@ -20,6 +19,7 @@ from infra.encoder import (
     nibbles,
     write_tensors,
 )
+from infra.tables import SUMS
 from nacre.adapters.embeddings.sentence_encoder import PieceRows
 from nacre.adapters.embeddings.tensor_file import Tensor, mapped_tensors
 
