@@ -34,14 +34,14 @@ def heard_scenes(
     for entry in readable(messages):
         if entry.message.role.casefold() != "user":
             continue
-        said = datetime.fromisoformat(entry.message.ts)
+        said_at = datetime.fromisoformat(entry.message.ts)
         facts = [fact for fact in stated_facts(entry.text) if not _SECRET.search(fact)]
         drafts += [
             SceneDraft(
                 scene_id=extracted_id_of(being_id, entry.message.chain, ordinal),
                 action=fact,
                 actors=("user",),
-                when=(_day(fact, said).isoformat(),),
+                when=(_day(fact, said_at).isoformat(),),
                 importance=LEAST_EXTRACTED_IMPORTANCE,
                 source="extract",
                 trust="user",
@@ -53,9 +53,9 @@ def heard_scenes(
     return tuple(drafts[:room])
 
 
-def _day(fact: str, said: datetime) -> date:
+def _day(fact: str, said_at: datetime) -> date:
     """Return the one day that a statement names, or the day on which it was said."""
-    expression = find_time(fact, said)
+    expression = find_time(fact, said_at)
     if expression is not None and expression.days.first == expression.days.last:
-        return expression.days.first or said.date()
-    return said.date()
+        return expression.days.first or said_at.date()
+    return said_at.date()
