@@ -172,6 +172,10 @@ build: .venv/.ready-dev ## Build the functions and their layers (ARGS="--arch x8
 	@$(BIN)/python -m infra.sam build $(ARGS)
 	@$(BIN)/python -m infra.bill
 
+.PHONY: dist
+dist: .venv/.ready-dev .tools/node/.ready ## Build what a release publishes into dist/ (ARGS="--repository OWNER/NAME")
+	@$(BIN)/python -m infra.release.build $(ARGS)
+
 .PHONY: deploy
 deploy: build ## Build, then deploy to your AWS account, asking for what it needs
 	@$(BIN)/python -m infra.sam deploy $(ARGS)

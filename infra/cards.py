@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np  # noqa: TID253  a program of its own, which no feature imports
 
 from nacre.adapters.embeddings.builtin_models import BUILTIN
+from nacre.being.memory.search.question_vectors import without_question
 from nacre.ports.embedder import Cosines, Embedder
 from nacre.wiring.features.embeddings import embedders
 from nacre.wiring.settings import Settings
@@ -53,7 +54,9 @@ def measure(embedder: Embedder, language: str) -> Measured:
     """Return the figures of a model for one language."""
     pairs = texts(language)
     notes = matrix(embedder.documents([note for note, _ in pairs]))
-    questions = matrix([embedder.query(question) for _, question in pairs])
+    questions = matrix(
+        [without_question(embedder.query(text), embedder.emb_id) for _, text in pairs]
+    )
     apart = ~np.eye(len(pairs), dtype=bool)
     between_notes = (notes @ notes.T)[apart]
     products = questions @ notes.T

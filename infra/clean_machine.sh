@@ -77,7 +77,7 @@ printf '== commit %s\n' "$(newcomer 'git log -1 --format="%h %s"')"
 
 start_server() { # port, log: wait until the server takes calls
     : >"$2"
-    setsid "${as_newcomer[@]}" "cd ~/nacre; exec make serve ARGS='--port $1'" >"$2" 2>&1 </dev/null &
+    setsid "${as_newcomer[@]}" "cd ~/nacre; exec make serve ARGS='--log --port $1'" >"$2" 2>&1 </dev/null &
     server=$!
     local until=$((SECONDS + 300))
     until grep -q '"event": "serving"' "$2"; do

@@ -9,10 +9,13 @@ is an assumption and stands here with its reason, or a price with its source.
 import argparse
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Literal
+
+from samtranslator.yaml_helper import yaml_parse
 
 from infra.layers.build import ROOT
 from nacre.core.limits import EXACT_ITEM_POINTS
@@ -21,6 +24,8 @@ from nacre.core.metrics import METRICS
 MEASURED = ROOT / "infra" / "measured.json"
 PAGE = ROOT / "docs" / "reference" / "costs.md"
 MILLION = 1_000_000
+HOT_RECALLS = 20  # a second on one Being
+PARTITION_READS, PARTITION_WRITES = 3000, 1000  # units a second that DynamoDB serves of one
 HOURS = 730  # of a month, as AWS counts them
 _GIGABYTE = 10**9
 _WHOLE_CPU_MB = 1769  # at this much memory a function has one processor
@@ -52,6 +57,8 @@ _METRICS = ("signoz.io/guides/cloudwatch-pricing", "2026-02-15")
 _KMS = ("cloudburn.io/blog/aws-kms-pricing", "2026-03-14")
 _DYNAMODB_GB = ("aws.amazon.com/dynamodb/pricing, a stored copy", "unknown")
 _ALARMS = ("c3x.dev/resources/aws/aws_cloudwatch_metric_alarm", "unknown")
+_CLOUDWATCH_PAGE = ("aws.amazon.com/cloudwatch/pricing, from memory", "unknown")
+_XRAY = ("aws.amazon.com/xray/pricing, a stored copy", "unknown")
 _UNCHECKED = ("from memory; no source was at hand", "unknown")
 
 PRICES: Mapping[str, Price] = {
@@ -62,10 +69,14 @@ PRICES: Mapping[str, Price] = {
     "write_units": Price("DynamoDB, on-demand writes", 0.625, MILLION, "units", *_DYNAMODB),
     "sqs_requests": Price("SQS, FIFO", 0.50, MILLION, "requests", *_SQS),
     "log_gb": Price("CloudWatch, logs taken in", 0.50, 1, "GB", *_CLOUDWATCH),
+    "log_gb_months": Price(
+        "CloudWatch, logs that are kept", 0.03, 1, "GB-months", *_CLOUDWATCH_PAGE
+    ),
+    "traces": Price("X-Ray, traces", 5.00, MILLION, "traces", *_XRAY),
     "out_gb": Price("Traffic to the internet", 0.09, 1, "GB", *_HTTP_API),
     "table_gb": Price("DynamoDB, storage", 0.25, 1, "GB-months", *_DYNAMODB_GB),
     "backup_gb": Price("DynamoDB, point-in-time recovery", 0.20, 1, "GB-months", *_UNCHECKED),
-    "alarms": Price("CloudWatch, alarms", 0.10, 1, "alarms", *_ALARMS),
+    "alarm_metrics": Price("CloudWatch, metrics of alarms", 0.10, 1, "metrics", *_ALARMS),
     "metrics": Price("CloudWatch, own metrics", 0.30, 1, "metrics", *_METRICS),
     "dashboards": Price("CloudWatch, dashboard", 3.00, 1, "dashboards", *_CLOUDWATCH),
     "keys": Price("KMS, key", 1.00, 1, "keys", *_KMS),
@@ -94,6 +105,9 @@ class Load:
     paused: float = 1.0  # share of calls that come when a function has let go of policy and names
     misses: float = 0.1  # share of calls whose token API Gateway has not kept for a minute
     cold: float = 0.005  # share of calls that start a function: usual for steady traffic
+    traced: float = 0.0  # the parameter TracesSample
+    route_metrics: bool = False  # the parameter RouteMetrics
+    log_days: int = 30  # the parameter LogRetentionDays
     dynamodb_ms: float = 5.0  # of one request, which AWS calls single-digit
     model_seconds: float = 4.0  # that the language model takes for an order of two questions
 
@@ -111,7 +125,23 @@ class Load:
 
 MEMORY_MB = {"mcp_http": 1024, "token_authorizer": 512, "policy_evaluator": 512, "worker": 1769}
 INIT_MS = {"mcp_http": 192, "token_authorizer": 225, "policy_evaluator": 164}  # docs: benchmarks.md
-_PLATFORM_LOG_BYTES = 700  # start and report of an invocation, as Lambda writes them in JSON
+_PLATFORM_LOG_BYTES = {  # of a good invocation by SystemLogLevel: start and report, as JSON
+    "DEBUG": 700,
+    "INFO": 700,
+    "WARN": 0,
+}
+_DAYS = HOURS / 24
+_ROUTE_METRICS = 6  # Count, 4xx, 5xx, Latency, IntegrationLatency, DataProcessed
+# Typical values in a line of the access log; others are a dash or three digits.
+_ACCESS_LOG_VALUES = {
+    "requestId": "T9oEXjQxoAMEPyQ=",
+    "requestTimeEpoch": "1763560000000",
+    "routeKey": "POST /mcp/{beingId}",
+    "authorizer.token_id": "0123456789abcdef",
+}
+# The patrol deletes the logged recall in the transaction that counts it.
+_LATER_WRITES = {"recall": 2, "search_memory": 2, "order_being": 2}
+_HEAD_WRITES = 1  # of the audit's chain, stored once a minute in which there are calls
 _POLLS_A_MINUTE = 5 * 3  # five pollers of an idle queue that wait twenty seconds each
 
 
@@ -126,12 +156,14 @@ class Usage:
     write_units: float = 0
     sqs_requests: float = 0
     log_gb: float = 0
+    log_gb_months: float = 0
+    traces: float = 0
     out_gb: float = 0
     table_gb: float = 0
     backup_gb: float = 0
     blob_gb: float = 0
     key_requests: float = 0
-    alarms: float = 0
+    alarm_metrics: float = 0
     metrics: float = 0
     dashboards: float = 0
     keys: float = 0
@@ -172,6 +204,11 @@ def one_call(kind: str, load: Load) -> Usage:
     if kind == "order_being":
         called += Usage(gb_seconds=load.model_seconds * MEMORY_MB[function] / 1024)
     usage = called + _authorized(load) + Usage(http_requests=1)
+    usage += _logged(access_log_bytes(), load)
+    usage += Usage(traces=load.traced)  # functions of one request share its trace
+    usage += Usage(write_units=_LATER_WRITES.get(kind, 0))
+    if kind != "policy":  # its question has no record of its own in the table
+        usage += Usage(write_units=load.paused * _HEAD_WRITES)
     if kind in ("update_notes", "order_being"):  # both leave a scene behind
         usage += one_scene(load)
     return usage
@@ -204,16 +241,62 @@ def standing(load: Load) -> Usage:
     """Return the usage of a stack in a month without any call, its storage included."""
     sweep = _served("worker", _counted(load)["sweep"], load, queued=True) * HOURS
     gigabytes = load.beings * load.memories * bytes_per_memory(load) / _GIGABYTE
-    template = (ROOT / "template.yaml").read_text()
+    resources = template()["Resources"]
+    kinds = Counter(resource["Type"] for resource in resources.values())
     return sweep + Usage(
         sqs_requests=_POLLS_A_MINUTE * 60 * HOURS,
         table_gb=gigabytes,
         backup_gb=gigabytes,
-        alarms=len(re.findall(r"Type: AWS::CloudWatch::Alarm\b", template)),
-        metrics=len(METRICS),
-        dashboards=len(re.findall(r"Type: AWS::CloudWatch::Dashboard\b", template)),
-        keys=len(re.findall(r"Type: AWS::KMS::Key\b", template)),
+        alarm_metrics=sum(map(metrics_of_alarm, resources.values())),
+        metrics=len(METRICS)
+        + load.route_metrics * _ROUTE_METRICS * kinds["AWS::ApiGatewayV2::Route"],
+        dashboards=kinds["AWS::CloudWatch::Dashboard"],
+        keys=kinds["AWS::KMS::Key"],
     )
+
+
+@cache
+def template() -> dict[str, Any]:
+    """Return the template as it is declared."""
+    declared: dict[str, Any] = yaml_parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    return declared
+
+
+def metrics_of_alarm(resource: Mapping[str, Any]) -> int:
+    """Return how many metrics a resource pays for as an alarm; each metric of a sum counts."""
+    if resource["Type"] != "AWS::CloudWatch::Alarm":
+        return 0
+    several = resource["Properties"].get("Metrics", ())
+    return sum("MetricStat" in metric for metric in several) or 1
+
+
+@cache
+def platform_log_bytes() -> int:
+    """Return the bytes that Lambda itself logs about a good invocation at the template's level."""
+    levels = {
+        resource["Properties"]["LoggingConfig"]["SystemLogLevel"]
+        for resource in template()["Resources"].values()
+        if resource["Type"] == "AWS::Serverless::Function"
+    }
+    return max(_PLATFORM_LOG_BYTES[level] for level in levels)
+
+
+@cache
+def access_log_bytes() -> int:
+    """Return the bytes of a line in the access log of API Gateway."""
+    stage = template()["Resources"]["HttpApiStage"]["Properties"]
+    line = re.sub(
+        r"\$context\.([A-Za-z_.]+)",
+        lambda match: _ACCESS_LOG_VALUES.get(match.group(1), "123"),
+        stage["AccessLogSettings"]["Format"],
+    )
+    return len(line)
+
+
+def _logged(line_bytes: float, load: Load) -> Usage:
+    """Return the usage of a log line: it is taken in, then kept for some days."""
+    gigabytes = line_bytes / _GIGABYTE
+    return Usage(log_gb=gigabytes, log_gb_months=gigabytes * load.log_days / _DAYS)
 
 
 def bytes_per_memory(load: Load) -> float:
@@ -285,14 +368,14 @@ def _served(function: str, counts: Mapping[str, Any], load: Load, *, queued: boo
     every = sum(units for _, units in requests.values())
     to_queue = sum(times for name, (times, _) in requests.items() if name.startswith("sqs:"))
     to_keys = sum(times for name, (times, _) in requests.items() if name.startswith("kms:"))
-    return Usage(
+    return _logged(counts["log_bytes"] + platform_log_bytes(), load) + Usage(
         lambda_requests=1,
         gb_seconds=milliseconds / 1000 * memory / 1024,
         read_units=reads,
         write_units=every - reads,
         sqs_requests=to_queue + (2 if queued else 0),  # that it was received, and deleted
         key_requests=to_keys,
-        log_gb=(counts["log_bytes"] + _PLATFORM_LOG_BYTES) / _GIGABYTE,
+        traces=load.traced if queued else 0.0,  # nothing before it has decided
         out_gb=counts["answer_bytes"] / _GIGABYTE,
     )
 
@@ -369,6 +452,24 @@ def by_size(load: Load) -> str:
     return table(header, rows)
 
 
+def hot_being() -> str:
+    """Return the units that one Being takes a second at `HOT_RECALLS`, beside the limits."""
+    rows = []
+    sizes: Sequence[tuple[Searches, int]] = (("items", 200), ("items", 2000), ("qdrant", 200))
+    for searches, memories in sizes:
+        load = Load(memories=memories, searches=searches, paused=0, misses=0)
+        recall = one_call("recall", load)
+        rows.append(
+            (
+                f"{memories:,}" if searches == "items" else "any",
+                searches,
+                f"{HOT_RECALLS * recall.read_units:,.0f} of {PARTITION_READS:,}",
+                f"{HOT_RECALLS * recall.write_units:,.0f} of {PARTITION_WRITES:,}",
+            )
+        )
+    return table(("Memories", "searched in", "read units", "write units"), rows)
+
+
 def fixed(load: Load) -> str:
     """Return the cost of a month without a call."""
     return bill(standing(load), "a month", digits=2)
@@ -423,8 +524,12 @@ def prices() -> str:
 
 def page_tables() -> dict[str, str]:
     """Return every table of docs/reference/costs.md by what it shows."""
+    from infra.patrol_capacity import by_concurrency  # noqa: PLC0415  it imports this
+
     load = Load()
     return {
+        "beings": by_concurrency(),
+        "hot": hot_being(),
         "counted": counted(load),
         "a million": per_million(load),
         "kinds": per_kind(load),
@@ -454,6 +559,9 @@ def main() -> None:
     parser.add_argument("--searches", choices=["items", "qdrant"], default=usual.searches)
     parser.add_argument("--mix", default="", help="such as recall=40,update_notes=10")
     parser.add_argument("--model-seconds", type=float, default=usual.model_seconds)
+    parser.add_argument("--traced", type=float, default=usual.traced, help="as TracesSample")
+    parser.add_argument("--route-metrics", action="store_true", help="as RouteMetrics=on")
+    parser.add_argument("--log-days", type=int, default=usual.log_days)
     parser.add_argument("--write", action="store_true", help=f"{PAGE.name} anew, and no more")
     chosen = parser.parse_args()
     if chosen.write:
@@ -468,6 +576,9 @@ def main() -> None:
             memories=chosen.memories,
             searches=chosen.searches,
             model_seconds=chosen.model_seconds,
+            traced=chosen.traced,
+            route_metrics=chosen.route_metrics,
+            log_days=chosen.log_days,
         )
     except ValueError as error:
         parser.error(str(error))

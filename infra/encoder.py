@@ -183,7 +183,7 @@ def write_tensors(path: Path, tensors: Tensors) -> None:
     header: dict[str, object] = {}
     place = 0
     ordered = sorted(tensors.items(), key=lambda item: -item[1].itemsize)
-    kinds = {"float32": "F32", "uint32": "U32", "uint8": "U8"}
+    kinds = {"float32": "F32", "uint32": "U32", "uint8": "U8", "int8": "I8"}
     for name, tensor in ordered:
         end = place + tensor.nbytes
         header[name] = {

@@ -30,6 +30,7 @@ def local_cloud(port: int | None = None) -> Iterator[str]:
     environment = {
         "PATH": f"{folder}{os.pathsep}{os.defpath}",
         "HOME": home,
+        "TMPDIR": home,  # it leaves hundreds of megabytes there for each version of a function
         "GATEWAY_PORT": str(port),
         "BIND_HOST": "127.0.0.1",
         "IOT_MTLS_ENABLED": "0",  # these two would listen on ports of their own

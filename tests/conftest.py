@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.repetitions import is_repetition
 
+# As servers do: the threads of numpy, which it starts when it is loaded, cost more than they gain.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 pytest_plugins = ["tests.forked_workers"]
 TESTS = Path(__file__).parent
 ATTACKS = TESTS / "end_to_end" / "attacks"

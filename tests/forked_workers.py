@@ -19,6 +19,7 @@ import pytest
 from _pytest.capture import FDCapture
 
 _END = "the worker has no more tests"
+_PIECE = 50  # tests; larger pieces of slow ones would still run when all others have ended
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,12 +50,14 @@ class _Tests:
     def take(self) -> Iterator[pytest.Item]:
         """Yield tests for one worker, in pieces that shrink as fewer are left.
 
-        Neighbours share fixtures; short pieces at the end let all workers end together.
+        Neighbours share fixtures, so a piece has up to `_PIECE` of them. Shorter ones at the end
+        let all workers end together.
         """
         while True:
             with self._first.get_lock():
                 first = self._first.value
-                size = max(1, (len(self._items) - first) // (4 * self._workers))
+                left = len(self._items) - first
+                size = max(1, min(_PIECE, left // (4 * self._workers)))
                 self._first.value = first + size
             if first >= len(self._items):
                 return

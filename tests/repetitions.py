@@ -33,6 +33,8 @@ REPETITIONS = (
     Repetition("tests/being/memory/transfer/test_portable_records.py", frozenset({"dynamodb"}), ()),
     Repetition("tests/being/memory/store/test_merges.py", frozenset({"dynamodb"}), ()),
     Repetition("tests/being/memory/store/test_history.py", frozenset({"dynamodb"}), ()),
+    # Clients of the older generation do here what those of the newer one do.
+    Repetition("tests/end_to_end/clients/test_memory.py", frozenset({"legacy"}), ()),
 )
 
 

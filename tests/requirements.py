@@ -51,6 +51,8 @@ REQUIREMENTS: dict[str, str] = {
     "002.external.stdio": "tools of an upstream stdio server are reachable",
     "002.external.sse": "tools of an upstream SSE server are reachable",
     "002.external.http": "tools of an upstream HTTP server are reachable",
+    "002.external.login": "each owner logs in to an upstream server by OAuth, and calls use that owner's login alone",
+    "002.external.login-renewal": "one thread of one process renews a login at a time",
     "002.names.qualified": "clients see mcp__{server}__{tool}; inside, a tool has its short name",
     "002.allowed-tools": "allowed_tools lets the named mcp__ tools through",
     "002.disallowed-tools": "disallowed_tools blocks the named mcp__ tools",

@@ -10,7 +10,7 @@ from nacre.wiring.settings import Settings
 settings = Settings.from_environment()
 log = log_at(settings.log_level, stack=settings.stack)
 home = compose(aws.StackPorts(settings), settings)
-handle = stack_handler(
-    lambda: home.authority, settings.public_url, log, console_parts(home), control_parts(home)
-)
+pages = (console_parts(home), control_parts(home))
+secret = settings.front_secret.reveal()
+handle = stack_handler(lambda: home.authority, settings.public_url, log, *pages, secret)
 snapshots.preload(settings, snapshots.PORTAL)

@@ -26,7 +26,33 @@ LAYERS = ("hot", "libs", "web", "batch")
 BESIDE = {"web": "libs"}  # whose functions have both: what libs has is left out of web
 PACKAGES = {"hot": ("nacre",), "libs": ("nacre_tables", "nacre_encoder")}  # our own, from shared/
 
-NOT_SHIPPED = ("__pycache__", "*.pyc", "cli")  # no function runs the commands
+# No function builds the data wheels.
+NOT_SHIPPED = ("__pycache__", "*.pyc", "pyproject.toml", "README.md")
+
+# Parts of the package that run on a laptop only; a contract keeps handlers from importing them.
+LAPTOP_ONLY = (
+    "nacre.adapters.files.backup_file",
+    "nacre.adapters.files.config_files",
+    "nacre.adapters.files.wrap_records",
+    "nacre.adapters.sqlite",
+    "nacre.being.memory.mirror",
+    "nacre.being.memory.transfer.transcripts",
+    "nacre.cli",
+    "nacre.faces.http",
+    "nacre.faces.stdio",
+    "nacre.firewall.proxy.http",
+    "nacre.firewall.proxy.stdio.pipes",
+    "nacre.firewall.proxy.stdio.relay",
+    "nacre.firewall.proxy.stdio.server_process",
+    "nacre.firewall.proxy.stdio.stdio_proxy",
+    "nacre.firewall.proxy.upstream",
+    "nacre.firewall.wrap",
+    "nacre.wiring.features.wrap",
+    "nacre.wiring.laptop",
+    "nacre.wiring.laptop_backups",
+    "nacre.wiring.proxy",
+    "nacre.wiring.stack_backups",
+)
 
 # The AWS services that Nacre calls from a function. Botocore describes 400 of them.
 SERVICES = {"dynamodb", "kms", "s3", "sqs", "ssm"}
@@ -74,6 +100,10 @@ def build(layer: str, arch: str, out: Path, python: str = "") -> None:
         shutil.copytree(
             ROOT / "shared" / package, ours, ignore=shutil.ignore_patterns(*NOT_SHIPPED)
         )
+        for part in LAPTOP_ONLY:
+            place = target.joinpath(*part.split("."))
+            shutil.rmtree(place, ignore_errors=True)
+            place.with_suffix(".py").unlink(missing_ok=True)
         compile_folder(compiler, ours, f"/opt/python/{package}")
 
 

@@ -9,10 +9,12 @@ DOCS = ROOT / "docs"
 
 # Paths below docs/. The index, the site's navigation and llms.txt follow this order.
 SECTIONS = {
-    "Quickstart": ("guides/quickstart",),
+    "Quickstart": ("guides/quickstart", "guides/install"),
     "Connect your client": ("guides/connect",),
     "Memory that fills itself": (
         "guides/memory",
+        "guides/past",
+        "guides/mirror",
         "concepts/patrol",
         "guides/language-model",
         "guides/console",
@@ -31,13 +33,20 @@ SECTIONS = {
         "concepts/policy",
         "concepts/content-checks",
     ),
-    "Deploy": ("guides/deploy", "concepts/access", "concepts/architecture"),
+    "Deploy": (
+        "guides/deploy",
+        "guides/first-deployment",
+        "guides/container",
+        "concepts/access",
+        "concepts/architecture",
+    ),
     "Operate": (
         "guides/backup",
         "guides/upgrade",
         "guides/moving",
         "guides/uninstall",
         "guides/runbook",
+        "guides/operate-aws",
         "concepts/faults",
     ),
     "Reference": (

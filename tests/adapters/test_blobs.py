@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -194,6 +196,22 @@ def test_objects_are_encrypted_under_the_stacks_key(
 
     head = stack.s3.head_object(Bucket=bucket, Key=name)
     assert (head["ServerSideEncryption"], head["SSEKMSKeyId"]) == ("aws:kms", key)
+
+
+def test_what_s3_may_not_list_and_has_not_is_missing(clock: StillClock) -> None:
+    class Refusing:
+        def get_object(self, **_: Any) -> None:
+            raise ClientError({"Error": {"Code": "AccessDenied"}}, "GetObject")
+
+        def delete_object(self, **_: Any) -> None:
+            raise ClientError({"Error": {"Code": "AccessDenied"}}, "DeleteObject")
+
+    client: Any = Refusing()
+    blobs = S3Blobs(client, "bucket", kms_key_id="key", now=clock)
+
+    assert blobs.get("b/gone") is None
+    with pytest.raises(UnavailableError, match="AccessDenied"):
+        blobs.delete("b/gone")
 
 
 def test_a_bucket_that_is_not_there_is_named(stack: Stack, name: str) -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from nacre.adapters.embeddings.builtin_models import ENCODER, ENGLISH, MULTILINGUAL
 from nacre.adapters.embeddings.combined_embedder import CombinedEmbedder
+from nacre.adapters.embeddings.multilingual_encoder import MultilingualEncoder
 from nacre.adapters.embeddings.onnx_embedder import OnnxEmbedder
 from nacre.adapters.embeddings.onnx_folder import OnnxFolder
-from nacre.adapters.embeddings.sentence_encoder import SentenceEncoder
 from nacre.adapters.embeddings.static_embedder import StaticEmbedder, StaticTable
 from nacre.adapters.openai.embedder import OpenAIEmbedder
 from nacre.core.limits import MAX_EMBEDDED_BYTES
@@ -34,7 +34,7 @@ def embedder(
     folder = tmp_path_factory.mktemp("encoder")
     match request.param:
         case "combined":
-            yield CombinedEmbedder(ENCODER, SentenceEncoder(), StaticTable(ENCODER.table))
+            yield CombinedEmbedder(ENCODER, MultilingualEncoder(), StaticTable(ENCODER.table))
         case "english":
             yield StaticEmbedder(StaticTable(ENGLISH))
         case "multilingual":

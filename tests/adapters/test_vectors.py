@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -14,6 +15,7 @@ from infra.qdrant_server import QdrantServer
 from nacre.adapters.qdrant.calls import connect
 from nacre.adapters.qdrant.vectors import QdrantVectors
 from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.core.errors import InvalidInputError
 from nacre.ports.vectors import (
@@ -26,6 +28,7 @@ from nacre.ports.vectors import (
     VectorIndex,
     dimension_of,
 )
+from tests.adapters.conftest import StillClock
 from tests.adapters.vector_cases import (
     DIMENSION,
     EMB_ID,
@@ -36,13 +39,20 @@ from tests.adapters.vector_cases import (
     some_vector,
     unit,
 )
+from tests.scaffolding.index_files import WrittenFirst, files_of
 
 Make = Callable[[str], VectorIndex]
 STORES = [
     "local",
+    "file",
+    "file-and-changes",
     "qdrant-client",
     pytest.param("qdrant-server", marks=pytest.mark.slow),
 ]
+
+
+OWN_POINTS = [store for store in STORES if not str(store).startswith("file")]
+"""The stores whose points are not those of the items."""
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +64,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantServer]:
 
 
 @pytest.fixture(params=STORES)
-def make(request: pytest.FixtureRequest) -> Iterator[Make]:
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
     """Give what opens the store's index of an embedding; each test has a store of its own."""
     if request.param == "local":
         database = SqliteDatabase(":memory:")
         yield lambda emb_id: LocalVectors(database, emb_id)
+        database.close()
+        return
+    if request.param.startswith("file"):
+        database = SqliteDatabase(":memory:")
+        table = SqliteTable(database)
+        opened, always = files_of(table, tmp_path, StillClock()), request.param == "file"
+        yield lambda emb_id: WrittenFirst(table, opened(emb_id), always=always)
         database.close()
         return
     if request.param == "qdrant-client":
@@ -114,6 +131,18 @@ def test_a_hit_says_when_it_was_and_where_it_belongs(index: VectorIndex) -> None
 
     assert found.dense == (Hit("a", "scene", 1.0, days, "c"),)
     assert found.sparse == (Hit("a", "scene", found.sparse[0].score, days, "c"),)
+
+
+def test_a_derived_index_on_a_server_gives_summaries_back(index: VectorIndex) -> None:
+    index.upsert("b", [point("a", unit(1), summary="pearl é"), point("z", unit(1))])
+    index.upsert("other", [point("a", unit(1), summary="shell")])
+
+    found = index.search("b", Question(dense=unit(1), sparse=(), where=EVERY, limit=5))
+
+    # The laptop's index stores none, because its items cost nothing to read.
+    kept = {} if isinstance(index, LocalVectors) else {"a": "pearl é"}
+    assert found.summaries(["a", "z", "unknown"]) == kept
+    assert found.summaries([]) == {}
 
 
 def test_points_are_listed_in_order_of_time(index: VectorIndex) -> None:
@@ -398,6 +427,7 @@ def test_a_scan_goes_on_where_its_last_point_was_removed(index: VectorIndex) -> 
     assert len(rest) == 12
 
 
+@pytest.mark.parametrize("make", OWN_POINTS, indirect=True)
 def test_embeddings_do_not_mix(make: Make) -> None:
     one, other = make(EMB_ID), make("test:words:3:1")
     one.upsert("b", [point("a", unit(1), ["pearl"])])

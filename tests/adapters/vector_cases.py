@@ -34,8 +34,9 @@ def point(
     cluster_id: str | None = None,
     days: tuple[str, ...] = (),
     text_sha: str = "sha",
+    summary: str | None = None,
 ) -> Point:
-    return Point(id_, kind, state, cluster_id, days, vector, tuple(terms), text_sha)
+    return Point(id_, kind, state, cluster_id, days, vector, tuple(terms), text_sha, summary)
 
 
 def ids(hits: Sequence[Hit]) -> list[str]:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from nacre.adapters.embeddings.sentence_encoder import SentenceEncoder
+from nacre.adapters.embeddings.multilingual_encoder import MultilingualEncoder
 from nacre.adapters.embeddings.vector_rules import Floats, embeddable, units
 from tests.benchmarks.table import show
 
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--texts", type=Path, nargs="*", default=[])
     arguments = parser.parse_args()
     texts = [embeddable(text) for text in collected(arguments.texts)]
-    ours = SentenceEncoder()
+    ours = MultilingualEncoder()
     ids = [ours.ids(text) for text in texts]
     port = opened(arguments.port)
     theirs = port._tokenizer.encode(texts)

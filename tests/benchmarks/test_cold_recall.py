@@ -1,7 +1,7 @@
 """The first recall of a function that has just started, as somebody waits for it.
 
 The real runtime client starts it from the built layers with the processor that Lambda gives
-for the memory; its items lie in a cloud on loopback, its index in the items or in Qdrant.
+for the memory; its items lie in a cloud on loopback, its index in the items, a file or Qdrant.
 """
 
 import json
@@ -18,7 +18,9 @@ from infra import services
 from infra.local_cloud import credentials, local_cloud
 from infra.qdrant_server import NoQdrantError, QdrantServer
 from infra.tools import MissingPythonError
+from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import SceneDraft
+from nacre.ports.items.table import Change
 from nacre.wiring.aws import StackPorts
 from nacre.wiring.compose import compose
 from nacre.wiring.settings import Settings
@@ -55,7 +57,7 @@ def cloud() -> Iterator[str]:
         pytest.skip("no Python 3.13 on this machine")
 
 
-@pytest.fixture(params=["items", "qdrant"])
+@pytest.fixture(params=["items", "files", "qdrant"])
 def place(
     request: pytest.FixtureRequest, cloud: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
@@ -67,13 +69,13 @@ def place(
         except NoQdrantError as error:
             pytest.skip(str(error))
     try:
-        yield remembered(cloud, server.url if server else "")
+        yield remembered(cloud, server.url if server else "", files=request.param == "files")
     finally:
         if server is not None:
             server.kill()
 
 
-def remembered(cloud: str, qdrant_url: str) -> Place:
+def remembered(cloud: str, qdrant_url: str, *, files: bool) -> Place:
     """Let a new Being remember, and return how its function is told where."""
     told: dict[str, str] = json.loads((ROOT / "infra/local.json").read_text())["Parameters"]
     told["AWS_ENDPOINT_URL"] = cloud
@@ -83,11 +85,14 @@ def remembered(cloud: str, qdrant_url: str) -> Place:
         data_table=told["NACRE_DATA_TABLE"],
         queue_url=told["NACRE_QUEUE_URL"],
         qdrant_url=qdrant_url,
+        search_files=files,
+        bucket=told["NACRE_BLOBS_BUCKET"],
+        key_arn=told["NACRE_KMS_KEY"],
     )
-    rng = Random(len(qdrant_url))  # the ids of two Beings differ
+    rng = Random(len(qdrant_url) + files)  # the ids of two Beings differ
     ports = StackPorts(settings, clients=lambda service: services.client(service, cloud))
     home = compose(ports, settings)
-    being_id = home.beings.create(f"Pearl {bool(qdrant_url)}", owner="me").being_id
+    being_id = home.beings.create(f"Pearl {bool(qdrant_url)} {files}", owner="me").being_id
     for first in range(0, MEMORIES, 20):
         home.memory_services.memory.scenes.record(
             being_id,
@@ -96,6 +101,9 @@ def remembered(cloud: str, qdrant_url: str) -> Place:
                 for number in range(first, first + 20)
             ],
         )
+    if files:
+        long_ago = Change(set={"since": 1})  # since when changes have been noted
+        home.ports.data.update(keys.index_file(being_id), long_ago)
     event: dict[str, Any] = json.loads((ROOT / "infra/events/http_api_mcp.json").read_text())
     event["requestContext"]["authorizer"]["lambda"]["being_id"] = being_id
     call = {"name": "recall", "arguments": {"user_message": question(rng)}}
@@ -107,7 +115,8 @@ def remembered(cloud: str, qdrant_url: str) -> Place:
         "pathParameters": {"beingId": being_id},
         "body": json.dumps(message),
     }
-    return Place({**credentials(cloud), **told, "NACRE_QDRANT_URL": qdrant_url}, event)
+    searched = {"NACRE_QDRANT_URL": qdrant_url, "NACRE_SEARCH_FILES": "on" if files else "off"}
+    return Place({**credentials(cloud), **told, **searched}, event)
 
 
 def test_the_first_recall_of_a_cold_function_is_soon_there(place: Place, request: Any) -> None:

@@ -27,8 +27,8 @@ ONNX = os.environ.get("NACRE_BENCH_ONNX", "")
 LOCOMO = os.environ.get("NACRE_BENCH_LOCOMO", "")
 CHOICES = [*BUILTIN, *([f"onnx:{ONNX}"] if ONNX else [])]
 ROUNDS = 5
-LOAD_SECONDS = 0.1  # for a table or the encoder, without numpy's own import
-MEGABYTES = {"builtin": 150, "builtin-static": 110, "builtin-multilingual": 110}  # of a process
+LOAD_SECONDS = {"builtin-best": 0.25}  # without numpy's own import; 0.1 for all others
+MEGABYTES = {"builtin": 150, "builtin-best": 200}  # of a process; 110 with a table
 
 _PROGRAM = """
 import json, resource, sys, time
@@ -102,8 +102,8 @@ def test_a_built_in_model_costs_little_to_load_and_to_ask() -> None:
     )
     for choice in BUILTIN:
         _, load, query, batch, _, _, peak = found[choice]
-        assert load <= LOAD_SECONDS * 1.5
-        assert peak <= MEGABYTES[choice]
+        assert load <= LOAD_SECONDS.get(choice, 0.1) * 1.5
+        assert peak <= MEGABYTES.get(choice, 110)
         # A query costs what a text costs: nothing that grows hides in a call.
         assert query <= 20 * batch / 256
 

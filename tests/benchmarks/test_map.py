@@ -15,7 +15,7 @@ from nacre.being.memory.index.index_state import IndexStates
 from nacre.being.memory.index.vector_items import VectorItem
 from nacre.being.memory.model.types import Cluster
 from nacre.console.map.chart import chart
-from nacre.console.map.routes import drawn_clusters
+from nacre.console.map.picture import drawn_clusters
 from nacre.core.clock import system_clock
 from nacre.ports.items.table import Put, Table, Write
 from tests.being.memory.keeping import a_node

@@ -75,7 +75,7 @@ class Server:
 @contextmanager
 def serving(*arguments: str) -> Iterator[Server]:
     """Run `nacre serve` on a free port until the block ends."""
-    process = start("serve", "--port", "0", *arguments)
+    process = start("serve", "--port", "0", "--log", *arguments)
     try:
         yield Server(process)
     finally:

@@ -5,6 +5,7 @@ from itertools import count
 from random import Random
 from typing import Any
 
+from nacre.adapters.login_requests import HttpLoginRequests
 from nacre.being.language_model.api_keys import LlmKeys
 from nacre.console.parts import Control
 from nacre.firewall.approvals.service import Approvals
@@ -12,7 +13,11 @@ from nacre.firewall.audit.entry import AuditEntry
 from nacre.firewall.audit.log import AuditTrail
 from nacre.firewall.audit.stored_log import ItemAudit, ItemRecords
 from nacre.firewall.rules.sections import Settings
+from nacre.gateway.login.logins import Logins
+from nacre.gateway.login.store import LoginStore
+from nacre.gateway.servers.references import References
 from nacre.gateway.servers.store import SOURCE, ServerStore
+from nacre.jobs.lease import Leases
 from nacre.wiring.console import own_tools
 from tests.access.conftest import Time
 from tests.being.memory.minds import Minded
@@ -55,6 +60,13 @@ def control_over(
     vault = file_vault()
     keys = LlmKeys(data, lambda: vault, clock=time, rng=Random(4))
     made = Controls(data, time, own.being_id, keys)
+    logins = Logins(
+        LoginStore(lambda: data, lambda: vault, clock=time),
+        lambda url: HttpLoginRequests(url, trusts_server=True),
+        Leases(data, now=time),
+        clock=time,
+        rng=Random(6),
+    )
     control = Control(
         clock=time,
         rng=Random(5),
@@ -63,6 +75,8 @@ def control_over(
         keys=lambda: keys,
         records=lambda being_id: ItemRecords(data, being_id, clock=time),
         servers=lambda: {SOURCE: ServerStore(lambda: data).load()},
+        logins=lambda: logins,
+        references=lambda: References(lambda name: None),
         own_tools=own_tools,
         policy_file=lambda: made.policy_file,
         is_laptop=is_laptop,

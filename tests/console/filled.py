@@ -1,12 +1,15 @@
 """Memories for the pages to show, and what hostile people would put into them."""
 
+from datetime import UTC, datetime
 from typing import Any
 
+from nacre.being.memory.conversations.captured_message import CapturedMessage
 from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Node
 from tests.being.memory.keeping import scene_draft
 from tests.console.conftest import Desk
 
+_CAPTURED_AT = datetime(2026, 7, 1, 9, tzinfo=UTC)
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -40,3 +43,26 @@ def conversed(desk: Desk, *texts: str) -> None:
     roles = ("user", "assistant")
     said = [ChatMessage(roles[place % 2], text) for place, text in enumerate(texts)]
     desk.own.mind.memory.history.add(desk.being, said)
+
+
+def captured(desk: Desk, *texts: str) -> list[str]:
+    """Capture each text in a conversation of a project with that name; return their ids."""
+    desk.own.mind.captured.keep(
+        desk.being,
+        [
+            CapturedMessage(
+                client=text[:200],
+                session="s1",
+                role="user",
+                text=text,
+                at=_CAPTURED_AT,
+                project=text,
+            )
+            for text in texts
+            if text.strip()
+        ],
+    )
+    return [
+        entry.conversation_id
+        for entry in desk.own.mind.captured.conversations(desk.being).conversations
+    ]

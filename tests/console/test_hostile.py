@@ -7,7 +7,7 @@ from nacre.being.memory.model.types import SceneText
 from nacre.being.memory.store.targets import TARGETS
 from tests.being.memory.keeping import scene_draft
 from tests.console.conftest import Desk
-from tests.console.filled import HOSTILE, conversed, patrolled
+from tests.console.filled import HOSTILE, captured, conversed, patrolled
 from tests.scaffolding.web_site import Answer
 
 _RUNS = frozenset({"script", "iframe", "object", "embed", "style", "base", "link", "meta", "img"})
@@ -84,11 +84,16 @@ def pages(desk: Desk) -> list[Answer]:
         desk.get("profile"), *(desk.get("profile", name) for name in TARGETS),
         desk.get("profile", "knowledge", "entry", key=key),
         desk.get("profile", "souls", "entry", key="voice", version="3"),
-        desk.get("relations"), desk.get("history"),
+        desk.get("relations"), desk.get("history"), desk.get("captured"),
+        *(desk.get("captured", each) for each in captured(desk, *HOSTILE)),
         *(desk.get("history", q=text, **{"from": ""}) for text in HOSTILE),
         desk.get("export"), desk.browser.get("/"),
         desk.get("profile", "knowledge", "entry", key=HOSTILE[0] * 2, status=404),
         desk.get("overview", said=HOSTILE[0]),
+        *(
+            desk.get("scenes", scene.scene_id, "edit")
+            for scene in memory.scenes.pending(being).scenes[:4]
+        ),
     ]  # fmt: skip
     form = desk.get("profile", "diary")
     answers.append(desk.submit(form, "profile", "diary", key=HOSTILE[1], content=HOSTILE[3]))

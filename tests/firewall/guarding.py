@@ -22,7 +22,7 @@ from nacre.firewall.approvals.approver import (
 from nacre.firewall.audit.entry import AuditEntry, Record
 from nacre.firewall.enforce.content_check import Screen
 from nacre.firewall.enforce.guard import Guard
-from nacre.firewall.enforce.judge import Judge
+from nacre.firewall.enforce.judge import Judge, Limits, Uncounted
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Verdict
 from nacre.firewall.pins import Pins
 from nacre.firewall.policies.live_policy import FixedPolicy
@@ -126,6 +126,7 @@ class Scene:
         where: Surroundings = NOWHERE,
         lines: bool = True,
         audit: Notebook | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.audit = audit or Notebook()
         self.told: list[str] = []
@@ -139,6 +140,7 @@ class Scene:
             server,
             where,
             approver or Nobody(),
+            limits=limits or Uncounted(),
         )
         self.screen = screen
         self.lines = lines

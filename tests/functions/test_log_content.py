@@ -54,6 +54,7 @@ FIELDS = {
 METRICS = {
     *("_aws", "Stack", "Latency", "Refusals", "Faults", "PolicyDenials", "JobFailures"),
     *("PatrolLag", "PatrolBacklog", "IndexDrift", "LlmTokens", "LlmDollars", "SpendCaps"),
+    "Patrols",
 }
 
 

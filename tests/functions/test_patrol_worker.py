@@ -117,7 +117,7 @@ def test_the_handler_runs_a_patrol_and_leaves_the_rest_of_a_failed_group(cloud: 
     logs = [json.loads(line) for line in function.logs.splitlines()]
 
     assert failed(answer) == ["m2", "m3"]
-    assert [(line["event"], line["message"]) for line in logs] == [
+    assert [(line["event"], line["message"]) for line in logs if line["event"] != "patrol"] == [
         ("job_done", "m1"), ("job_failed", "m2"), ("job_done", "m4"),
     ]  # fmt: skip
     assert "walnut" not in str(logs)

@@ -65,6 +65,15 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         ),
         "firewall.content.secrets",
     ),
+    "conversations": (
+        *(
+            "being.memory.transfer.transcripts.json_values",
+            "being.memory.transfer.transcripts.gemini",
+            "cli.hooks.transcripts",
+            "cli.memory.transcript_files",
+        ),
+        *("being.memory.mirror.entry_page", "firewall.wrap.hooks.formats"),
+    ),
     "endpoint": (
         *(
             "faces.evaluator.evaluation",
@@ -95,6 +104,11 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
             "being.orders.media.file_names",
         ),
         *("being.orders.media.outgoing", "being.orders.media.media_types"),
+    ),
+    "logins": (
+        "gateway.login.discovery",
+        "gateway.login.challenge",
+        "gateway.login.authorization",
     ),
     "oauth": (
         *(
@@ -171,6 +185,8 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         *(
             "being.patrol.same_meaning.clause_order",
             "being.patrol.same_meaning.voice",
+            "being.patrol.same_meaning.events",
+            "being.patrol.same_meaning.other_orders",
             "being.patrol.planning.prompt_text",
             "sdk.tool_names",
         ),
@@ -180,18 +196,29 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
 """The targets, and the parsers that the seeds of each reach."""
 
 NOT_FUZZED: Mapping[str, str] = {
+    "being.memory.text.summary": "what this server wrote to its index; its tests give it others",
+    "adapters.aws.s3_media_links": "a hash that linked_media has checked",
     "adapters.aws.container_credentials": "Lambda's own service on loopback",
     "adapters.client_documents": "takes an address that document_host has checked",
     "adapters.embeddings.onnx_folder": "a folder with a model, which the owner chose to run",
-    "adapters.embeddings.sentence_encoder": "files that ship with Nacre",
+    "adapters.embeddings.multilingual_encoder": "files that ship with Nacre",
     "adapters.embeddings.tensor_file": "files that ship with Nacre",
     "adapters.openai.transcriber": "one text of an answer; its shapes stand in its tests",
+    "adapters.vectors.point_file": "what this stack wrote; its tests read damaged files",
     "adapters.screening.process": "what this server's own helper process writes",
     "adapters.files.wrap_records": "what this program noted for its owner; damage is no record",
     "cli.policy.changed_tools": "what this store wrote",
+    "cli.servers.login": "an address that its owner has pasted; only the state in it counts",
+    "cli.servers.login_listener": "a query on loopback; without the state it is no answer",
+    "gateway.login.store": "what this store sealed",
     "cli.operate.client_checks": "a URL in a client's file, to connect to it; bounded in time",
     "cli.orders.chat": "what this server answered",
+    "cli.hooks.hook_command": "an object for cli.hooks.hook_input, which conversations reads",
+    "cli.hooks.server_call": "what a server answered that its owner chose; any fault is a log line",
     "cli.memory.export": "writes",
+    "cli.memory.mirror_folder": "what this program noted",
+    "cli.service.launchd": "what this program wrote",
+    "cli.service.service": "an address that the command serve wrote down",
     "cli.memory.foreign_files": "hands files to what archives reads",
     "cli.serve.listening": "the owner's own option",
     "cli.operate.model_settings": "an address that Settings has checked",
@@ -226,6 +253,7 @@ NOT_FUZZED: Mapping[str, str] = {
     "wiring.laptop": "composes features, and no YAML",
     "wiring.proxy": "composes features, and no YAML",
     "being.memory.model.wordings": "what this store wrote",
+    "being.memory.search.question_vectors": "directions that ship with the package",
     "being.memory.search.recall_cards": "directions that ship with the package",
     "being.tools.writing_tools": "one argument, a list of ids, by the standard library",
     "firewall.enforce.large_calls": "what this server's own helper process writes",

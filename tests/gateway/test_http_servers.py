@@ -141,7 +141,14 @@ def test_a_server_that_wants_a_token_says_how_to_give_it_one(tmp_path: Path) -> 
     with behind(tmp_path) as (gateway, upstream):
         upstream.token = "Bearer right"
         assert gateway.tools() == []
-        assert gateway.missing()["web"].startswith("requires a token (HTTP 401). Send one")
+        assert gateway.missing()["web"].startswith("wants you to log in; run 'nacre server login")
+
+
+def test_a_server_that_refuses_its_token_says_how_to_give_it_another_one(tmp_path: Path) -> None:
+    with behind(tmp_path, headers={"Authorization": "Bearer wrong"}) as (gateway, upstream):
+        upstream.token = "Bearer right"
+        assert gateway.tools() == []
+        assert gateway.missing()["web"].startswith("refuses its token (HTTP 401). Send another")
 
 
 @pytest.mark.parametrize(("status", "reason"), [(403, "refuses these"), (404, "is not at this")])
@@ -314,6 +321,65 @@ def test_a_stack_reaches_no_private_address_and_starts_no_program(stack: Stack) 
         "meta": "leads to a private address",
         "run": "is not set up: a stack starts no programs; give it a 'url'",
     }
+
+
+DOCS_ONLY = """
+[[rule]]
+action = "deny"
+tool = "*"
+args.path = "/srv/docs/private/**"
+
+[[rule]]
+action = "allow"
+tool = "*"
+args.path = "/srv/docs/**"
+"""
+PATHS = ("notes.md", "private/key", "../elsewhere")
+BASES: list[tuple[Any, list[bool]]] = [
+    (None, [False, False, False]),
+    ("/srv/docs", [True, False, False]),
+    (["/srv/docs", "/srv/docs/old"], [True, False, False]),
+    (["/srv/docs", "/srv/other"], [False, False, False]),
+    ("/srv/other", [False, False, False]),
+]
+
+
+@kept
+@pytest.mark.parametrize(("base", "answered"), BASES[:3])
+def test_a_stack_reads_relative_paths_from_the_declared_base(
+    base: Any, answered: list[bool], stack: Stack
+) -> None:
+    PolicyVersions(stack.table, clock=system_clock).push(
+        "global", DOCS_ONLY, source="p.toml", based_on=1, by="ann"
+    )
+    with http_upstream() as upstream:
+        add(stack, "web", {"url": upstream.url} | ({} if base is None else {"base": base}))
+        gateway = stack.gateway(private_networks=("127.0.0.0/8",))
+        call = {"name": "mcp__web__echo"}
+        stack.ask(gateway, "tools/list")
+        try:
+            results = [
+                stack.ask(gateway, "tools/call", **call, arguments={"path": path}) for path in PATHS
+            ]
+        finally:
+            gateway.close()
+
+    assert ["hh" in json.dumps(result) for result in results] == answered
+    assert upstream.calls == sum(answered)
+
+
+@pytest.mark.parametrize(("base", "answered"), BASES)
+def test_a_laptop_reads_relative_paths_from_the_declared_base_of_a_url(
+    base: Any, answered: list[bool], tmp_path: Path
+) -> None:
+    with http_upstream() as upstream:
+        entry = {"url": upstream.url} | ({} if base is None else {"base": base})
+        with world(tmp_path / "w", {"web": entry}, policy=DOCS_ONLY) as gateway:
+            gateway.tools()
+            results = [gateway.call("mcp__web__echo", path=path) for path in PATHS]
+
+    assert ["hh" in json.dumps(result) for result in results] == answered
+    assert upstream.calls == sum(answered)
 
 
 def test_links_are_followed_for_a_server_at_an_address_of_this_machine(tmp_path: Path) -> None:

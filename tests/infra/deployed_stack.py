@@ -168,9 +168,9 @@ def deployed_stack(cloud: str, model: ModelServer, recorder: Recorder, scratch: 
     )
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, root: Path = ROOT) -> None:
     arguments = ["build", "--build-dir", str(folder), "--parameter-overrides", f"Arch={HOST}"]
-    assert run_sam(arguments, arch=HOST) == 0
+    assert run_sam(arguments, arch=HOST, root=root) == 0
 
 
 def deploy(

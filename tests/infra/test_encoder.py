@@ -20,7 +20,7 @@ from infra.encoder import (
     write_tensors,
 )
 from infra.tables import SUMS
-from nacre.adapters.embeddings.sentence_encoder import PieceRows
+from nacre.adapters.embeddings.multilingual_encoder import PieceRows
 from nacre.adapters.embeddings.tensor_file import Tensor, mapped_tensors
 
 LARGEST = 45_000_000  # bytes of the package, which every installation carries
@@ -47,7 +47,10 @@ def test_the_package_holds_the_encoder_and_what_belongs_to_it() -> None:
     }
     data = {str(path.relative_to(ENCODER)) for path in data_files()}
 
-    assert found - data == {"__init__.py", "NOTICE", SUMS, "licenses/Apache-2.0.txt"}
+    assert found - data == {
+        *("__init__.py", "NOTICE", "README.md", SUMS),
+        *("pyproject.toml", "licenses/Apache-2.0.txt"),
+    }
 
 
 def test_the_notice_names_the_source_and_a_licence_that_is_there() -> None:

@@ -74,7 +74,7 @@ def test_the_api_may_call_each_function_on_its_own_routes_only() -> None:
 
     assert allowed == {
         "McpHttpFunction": {"*/*/mcp", "*/*/mcp/*"},
-        "TokenAuthorizerFunction": {"authorizers/${TokenAuthorizer}"},
+        "TokenAuthorizerFunction": {"authorizers/*"},
         "PolicyEvaluatorFunction": {"*/POST/policy/evaluate"},
         "PortalFunction": {"*/GET/*", "*/POST/*"},
     }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.layers.build import LAYERS, PLATFORMS, SERVICES, build, find_python, find_uv
+from infra.layers.build import LAPTOP_ONLY, LAYERS, PLATFORMS, SERVICES, build, find_python, find_uv
 from tests.infra.declared import ROOT, functions
 from tests.infra.declared import layers as layers_of
 from tests.scaffolding.lambda_layers import layer
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 MB = 1000 * 1000
 LAMBDA_UNZIPPED_BYTES = 250 * 1024 * 1024
 ELF_MACHINES = {"x86_64": 62, "arm64": 183}
-PURE = ("hot", "batch")  # layers without compiled libraries
+PURE = ("hot", "batch", "web")  # layers without compiled libraries
 UNCHECKED_HASH = 0b01  # PEP 552: by hash, never compared with the source
 both = pytest.mark.parametrize("arch", sorted(PLATFORMS))
 every_layer = pytest.mark.parametrize("name", LAYERS)
@@ -32,6 +32,20 @@ def test_the_hot_layer_is_small(arch: str) -> None:
     print(f"hot layer for {arch}: {zipped:.1f} MB zipped, {unzipped:.1f} MB unzipped")
     assert zipped <= 8
     assert unzipped <= 25
+
+
+def test_a_layer_leaves_out_only_what_no_handler_may_import() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    contract = next(
+        contract
+        for contract in tools["importlinter"]["contracts"]
+        if contract["name"] == "Handlers: nothing that their layer leaves out"
+    )
+
+    assert tuple(contract["forbidden_modules"]) == LAPTOP_ONLY
+    hot = layer("hot", "arm64").python
+    places = [hot.joinpath(*part.split(".")) for part in LAPTOP_ONLY]
+    assert not any(place.exists() or place.with_suffix(".py").exists() for place in places)
 
 
 @both
@@ -75,12 +89,14 @@ def test_the_hot_layer_holds_our_package_and_botocore_for_our_services() -> None
     python = layer("hot").python
     services = {path.name for path in (python / "botocore" / "data").iterdir() if path.is_dir()}
     ours = {path.relative_to(ROOT / "shared") for path in (ROOT / "shared/nacre").rglob("*.py")}
-    commands = {path for path in ours if path.is_relative_to("nacre/cli")}
+    left_out = [Path(*part.split(".")) for part in LAPTOP_ONLY]
 
     assert services == SERVICES
-    assert {
-        path.relative_to(python) for path in (python / "nacre").rglob("*.py")
-    } == ours - commands
+    assert {path.relative_to(python) for path in (python / "nacre").rglob("*.py")} == {
+        path
+        for path in ours
+        if not any(path.with_suffix("").is_relative_to(part) for part in left_out)
+    }
     assert (python / "nacre/firewall/policies/packs/default.json").is_file()
     assert (python / "nacre/being/tools/lists.json").is_file()
 

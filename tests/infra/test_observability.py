@@ -45,11 +45,14 @@ def test_an_alarm_about_a_metric_of_ours_names_one_that_is_written_for_this_stac
 
 
 def test_what_a_sweep_finds_is_judged_over_more_than_one_sweep() -> None:
-    """The schedule has a window of fifteen minutes, so that an hour may have none."""
+    """The schedule has a window of fifteen minutes, so that an hour may have none.
+
+    A sweep of many Beings writes several figures, of which the largest counts.
+    """
     for name in ("PatrolLagAlarm", "IndexDriftAlarm"):
         alarm = ALARMS[name]
         assert (alarm["Statistic"], alarm["Period"], alarm["EvaluationPeriods"]) == (
-            "Minimum",
+            "Maximum",
             7200,
             2,
         ), name

@@ -51,6 +51,7 @@ GRANTS = {
         **whole_table("TokensTable", ONE_BY_ONE, indexes=(2,)),
         **whole_table("DataTable"),
         "PatrolQueue": "sqs:SendMessage",
+        "BlobsBucket/*/search/*": BLOBS,
         "NacreKey": SEAL,
         **{f"{SECRETS}/${{{name}}}": "ssm:GetParameter" for name in SEARCH_SECRETS},
     },
@@ -106,13 +107,13 @@ def test_functions_that_use_the_key_through_a_service_may_not_use_it_directly() 
     roles = resources("AWS::IAM::Role")
     for name in ("TokenAuthorizerFunction", "PolicyEvaluatorFunction", "PortalFunction"):
         for statement in statements(roles[f"{name}Role"]):
-            if statement.get("Sid") == "SealModelKeys":
+            if statement.get("Sid") in ("SealModelKeys", "SealLogins"):
                 continue
             if any(action.startswith("kms:") for action in as_list(statement["Action"])):
                 assert "kms:ViaService" in statement["Condition"]["StringEquals"], name
 
 
-def test_the_portal_seals_the_keys_of_models_and_opens_nothing() -> None:
+def test_the_portal_seals_the_keys_of_models_and_opens_none() -> None:
     role = resources("AWS::IAM::Role")["PortalFunctionRole"]
     [sealing] = [each for each in statements(role) if each["Sid"] == "SealModelKeys"]
 
@@ -120,9 +121,19 @@ def test_the_portal_seals_the_keys_of_models_and_opens_nothing() -> None:
     assert sealing["Condition"] == {"StringEquals": {"kms:EncryptionContext:purpose": "llm-key"}}
 
 
+def test_the_portal_opens_logins_to_other_servers_and_no_other_secret() -> None:
+    role = resources("AWS::IAM::Role")["PortalFunctionRole"]
+    [sealing] = [each for each in statements(role) if each["Sid"] == "SealLogins"]
+
+    assert as_list(sealing["Action"]) == ["kms:Encrypt", "kms:Decrypt"]
+    purpose = {"kms:EncryptionContext:purpose": "server-login"}
+    assert sealing["Condition"] == {"StringEquals": purpose}
+
+
 def test_the_schedule_may_send_and_encrypt_and_nothing_else() -> None:
     assert granted(resources("AWS::IAM::Role")["PatrolScheduleRole"]) == {
         "PatrolQueue": "sqs:SendMessage",
+        "ScheduleDeadLetterQueue": "sqs:SendMessage",
         "NacreKey": "kms:Decrypt kms:GenerateDataKey",
     }
 

@@ -102,7 +102,7 @@ def test_queues_keys_secrets_and_objects_are_named_as_policies_name_them(
         ("PolicyEvaluatorFunction", Action("dynamodb:GetItem", "DataTable", "P#1"), True),
         ("PolicyEvaluatorFunction", Action("dynamodb:GetItem", "DataTable", "B#1"), False),
         # Its key may be used by the services that it asks, and not by itself.
-        ("PortalFunction", Action("kms:Decrypt", "NacreKey"), False),
+        ("PolicyEvaluatorFunction", Action("kms:Decrypt", "NacreKey"), False),
     ],
 )
 def test_statements_decide_as_iam_does(function: str, action: Action, allowed: bool) -> None:

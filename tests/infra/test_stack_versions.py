@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Mapping
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,9 @@ from infra.local_cloud import credentials, local_cloud
 from infra.sam import run_sam
 from infra.tools import MissingPythonError
 from tests.infra.declared import FUNCTIONS, ROOT
-from tests.infra.deployed_stack import PING, STACK, build, nacre
+from tests.infra.deployed_stack import STACK, build, depth, nacre, settled
+from tests.infra.first_version import first_version
+from tests.infra.steady_calls import Address, Tally, steady_calls
 from tests.scaffolding.lambda_layers import HOST
 
 pytestmark = pytest.mark.slow
@@ -63,53 +64,93 @@ def published(cloud: str) -> dict[str, tuple[list[str], str]]:
     return found
 
 
-def status_of(cloud: str, being: str, token: str) -> int:
-    """Return the status of a ping through the API."""
+def physical(cloud: str) -> dict[str, str]:
+    """Return the ids of the stack's resources, by their names in the template."""
     rows = services.client("cloudformation", cloud).describe_stack_resources(StackName=STACK)
-    [api] = [
-        each["PhysicalResourceId"]
-        for each in rows["StackResources"]
-        if each["LogicalResourceId"] == "HttpApi"
-    ]
-    address = cloud.removeprefix("http://")
-    headers = {
-        "host": f"{api}.execute-api.localhost:{address.rpartition(':')[2]}",
-        "content-type": "application/json",
-        "accept": "application/json, text/event-stream",
-        "authorization": f"Bearer {token}",
+    return {
+        each["LogicalResourceId"]: each["PhysicalResourceId"] for each in rows["StackResources"]
     }
-    connection = HTTPConnection(address, timeout=60)
-    connection.request("POST", f"/mcp/{being}", json.dumps(PING), headers)
-    status = connection.getresponse().status
-    connection.close()
-    return status
 
 
-def test_each_release_is_a_version_that_callers_reach_and_replaces_the_last(
-    tmp_path: Path,
-) -> None:
+def reached(cloud: str, environment: Mapping[str, str]) -> Address:
+    """Make a Being with a token, and return where it is reached."""
+    being = nacre(environment, "being", "create", "me")["being_id"]
+    made = nacre(environment, "token", "create", "--being", "me", "--scope", "full")
+    return Address(cloud, physical(cloud)["HttpApi"], being, made["token"])
+
+
+def change(built: Path) -> None:
+    """Change every function and every layer, as a new version of Nacre does."""
+    for part in [*built.glob("*Function"), *built.glob("*Layer")]:
+        (part / "changed.txt").write_text("another version")
+
+
+def unfinished(cloud: str) -> tuple[int, int]:
+    """Return how many jobs are left once none is worked on, and how many were given up."""
+    queues, sqs = physical(cloud), services.client("sqs", cloud)
+    return settled(sqs, queues["PatrolQueue"]), depth(sqs, queues["PatrolDeadLetterQueue"])
+
+
+def lost(environment: Mapping[str, str], tally: Tally, scratch: Path) -> list[str]:
+    """Return the acknowledged notes that the Being no longer has."""
+    nacre(environment, "export", str(scratch / "export.json"), "--force", "--being", "me")
+    kept = (scratch / "export.json").read_text()
+    return [note for note in tally.noted if f'"{note}"' not in kept]
+
+
+def test_a_release_takes_over_from_the_last_and_loses_no_call(tmp_path: Path) -> None:
     try:
         with local_cloud() as cloud:
             environment = {**credentials(cloud), "HOME": str(tmp_path)}
-            build(tmp_path / "build")
-            codes, seen, statuses = [], [], []
-            being = token = ""
-            for release in ("r1", "r2"):
-                codes.append(
-                    deploy(tmp_path / "build", cloud, environment, SnapStart="on", Release=release)
-                )
-                if not token:
-                    being = nacre(environment, "being", "create", "me")["being_id"]
-                    made = nacre(environment, "token", "create", "--being", "me", "--scope", "full")
-                    token = made["token"]
-                seen.append(published(cloud))
-                statuses.append(status_of(cloud, being, token))
+            built = tmp_path / "build"
+            build(built)
+            codes = [deploy(built, cloud, environment, SnapStart="on", Release="r1")]
+            seen = [published(cloud)]
+            change(built)
+            with steady_calls(reached(cloud, environment)) as tally:
+                codes.append(deploy(built, cloud, environment, Release="r2"))
+            seen.append(published(cloud))
+            left = unfinished(cloud)
+            forgotten = lost(environment, tally, tmp_path)
     except MissingPythonError:
         pytest.skip("no Python 3.13 on this machine")
+    print(f"{tally.answered} calls during a deployment, {len(tally.failures)} failures")
 
     assert codes == [0, 0]
+    # The old version stays: it finishes its calls.
     assert seen == [
-        {name: ([f"release {release}"], f"release {release}") for name in FUNCTIONS}
-        for release in ("r1", "r2")
+        {name: (["release r1"], "release r1") for name in FUNCTIONS},
+        {name: (["release r1", "release r2"], "release r2") for name in FUNCTIONS},
     ]
-    assert statuses == [200, 200]
+    assert tally.failures == []
+    assert len(tally.noted) > 1
+    assert forgotten == []
+    assert left == (0, 0)
+
+
+def test_the_first_version_is_updated_and_taken_back_without_losing_a_call(tmp_path: Path) -> None:
+    """Both versions serve one stack meanwhile: each reads what the other writes and queues."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    try:
+        with local_cloud() as cloud:
+            environment = {**credentials(cloud), "HOME": str(tmp_path)}
+            build(old, first_version(tmp_path / "clone"))
+            build(new)
+            codes = [deploy(old, cloud, environment, SnapStart="on", Release="old")]
+            address = reached(cloud, environment)
+            tallies, left, forgotten = [], [], []
+            for folder, release in ((new, "new"), (old, "back")):
+                with steady_calls(address) as tally:
+                    codes.append(deploy(folder, cloud, environment, Release=release))
+                tallies.append(tally)
+                left.append(unfinished(cloud))
+                forgotten += [each for one in tallies for each in lost(environment, one, tmp_path)]
+    except MissingPythonError:
+        pytest.skip("no Python 3.13 on this machine")
+    print([f"{tally.answered} calls, {len(tally.failures)} failures" for tally in tallies])
+
+    assert codes == [0, 0, 0]
+    assert [tally.failures for tally in tallies] == [[], []]
+    assert all(len(tally.noted) > 1 for tally in tallies)
+    assert left == [(0, 0), (0, 0)]
+    assert forgotten == []

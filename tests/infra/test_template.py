@@ -1,7 +1,11 @@
 import json
 
+import pytest
+
+from nacre.core.limits import MEDIA_LINK_SECONDS
+from nacre.ports.media_links import MEDIA_FOLDER
 from nacre.wiring.settings import VARIABLES
-from tests.infra.declared import FUNCTIONS, ROOT, functions, named, resources, template
+from tests.infra.declared import FUNCTIONS, ROOT, functions, named, resources, statements, template
 from tests.infra.declared import layers as layers_of
 
 
@@ -20,13 +24,13 @@ def test_each_concern_is_one_function_with_a_handler_of_its_own() -> None:
         assert "handle = " in "\n".join(lines), name
 
 
-def test_every_function_runs_traced_and_logs_json_into_its_own_encrypted_group() -> None:
+def test_every_function_may_be_traced_and_logs_json_into_its_own_encrypted_group() -> None:
     groups = resources("AWS::Logs::LogGroup")
 
     for name, function in functions().items():
         assert function["Runtime"] == "python3.13"
         assert function["Architectures"] == [{"Ref": "Arch"}]
-        assert function["Tracing"] == "Active"
+        assert function["Tracing"] == {"Fn::If": ["HasTraces", "Active", "PassThrough"]}
         assert function["LoggingConfig"]["LogFormat"] == "JSON"
         # Above it Lambda would drop the lines that carry metrics, and the alarms with them.
         assert function["LoggingConfig"]["ApplicationLogLevel"] == "INFO"
@@ -37,6 +41,25 @@ def test_every_function_runs_traced_and_logs_json_into_its_own_encrypted_group()
     for group in groups.values():
         assert group["RetentionInDays"] == {"Ref": "LogRetentionDays"}
         assert named(group["KmsKeyId"]) == "NacreKey"
+
+
+def test_traces_and_metrics_of_routes_are_paid_for_by_those_who_ask() -> None:
+    parameters = template()["Parameters"]
+    [rule] = resources("AWS::XRay::SamplingRule").values()
+    [stage] = resources("AWS::ApiGatewayV2::Stage").values()
+    routes = [stage["DefaultRouteSettings"], *stage["RouteSettings"].values()]
+
+    assert (parameters["TracesSample"]["Default"], parameters["RouteMetrics"]["Default"]) == (
+        0,
+        "off",
+    )
+    assert template()["Resources"]["TracesRule"]["Condition"] == "HasTraces"
+    assert rule["SamplingRule"]["FixedRate"] == {"Ref": "TracesSample"}
+    assert rule["SamplingRule"]["ReservoirSize"] == 0  # one a second would be all of most stacks
+    assert all(
+        route["DetailedMetricsEnabled"] == {"Fn::If": ["HasRouteMetrics", True, False]}
+        for route in routes
+    )
 
 
 def test_the_functions_that_answer_without_work_carry_no_heavy_layer() -> None:
@@ -106,10 +129,16 @@ def test_tables_are_recoverable_encrypted_expiring_and_kept() -> None:
 def test_the_bucket_is_private_encrypted_short_lived_and_speaks_tls_only() -> None:
     bucket = resources("AWS::S3::Bucket")["BlobsBucket"]
     policy = resources("AWS::S3::BucketPolicy")["BlobsBucketPolicy"]
-    [rule] = bucket["LifecycleConfiguration"]["Rules"]
+    media, rule = bucket["LifecycleConfiguration"]["Rules"]
     [encryption] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
-    [statement] = policy["PolicyDocument"]["Statement"]
+    statement, old_links = policy["PolicyDocument"]["Statement"]
 
+    assert (media["Status"], media["Prefix"]) == ("Enabled", f"{MEDIA_FOLDER}/")
+    assert media["ExpirationInDays"] == 1
+    assert old_links["Effect"] == "Deny"
+    assert old_links["Condition"] == {
+        "NumericGreaterThan": {"s3:signatureAge": str(MEDIA_LINK_SECONDS * 1000)}
+    }
     assert (rule["Status"], rule["ExpirationInDays"]) == ("Enabled", 7)
     assert encryption["ServerSideEncryptionByDefault"]["SSEAlgorithm"] == "aws:kms"
     assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
@@ -147,7 +176,7 @@ def test_work_that_fails_three_times_waits_in_the_dead_letter_queue() -> None:
     assert queue["VisibilityTimeout"] >= 6 * functions()["PatrolWorkerFunction"]["Timeout"]
     assert mapping["BatchSize"] == 1
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert mapping["ScalingConfig"] == {"MaximumConcurrency": 5}
+    assert mapping["ScalingConfig"] == {"MaximumConcurrency": {"Ref": "PatrolConcurrency"}}
     assert named(mapping["EventSourceArn"]) == "PatrolQueue"
     assert named(mapping["FunctionName"]) == "PatrolWorkerFunction"
 
@@ -170,6 +199,7 @@ def test_alarms_watch_every_function_the_queues_and_the_endpoint() -> None:
 
     assert alarms.keys() == (
         {f"{name}{what}Alarm" for name in short for what in ("Error", "Throttle", "Duration")}
+        | {"ScheduleDeadLetterAlarm", "PatrolSilenceAlarm"}
         | {"DeadLetterAlarm", "QueueAgeAlarm", "ApiServerErrorAlarm", "AuthorizerLatencyAlarm"}
         | {"McpFaultAlarm", "McpRefusalAlarm", "PatrolLagAlarm", "IndexDriftAlarm"}
         | {"SpendCapAlarm", "DataThrottleAlarm", "TokensThrottleAlarm"}
@@ -180,10 +210,96 @@ def test_alarms_watch_every_function_the_queues_and_the_endpoint() -> None:
         assert alarm["Threshold"] == function["Timeout"] * 800, name  # 80 %, in milliseconds
         assert [named(each["Value"]) for each in alarm["Dimensions"]] == [name]
     for alarm in alarms.values():
+        receivers = [
+            {"Fn::If": [condition, {"Ref": topic}, {"Ref": "AWS::NoValue"}]}
+            for condition, topic in (
+                ("HasAlarmEmail", "AlarmTopic"),
+                ("HasAlarmTopicArn", "AlarmTopicArn"),
+            )
+        ]
         assert alarm["AlarmActions"] == {
-            "Fn::If": ["HasAlarmEmail", [{"Ref": "AlarmTopic"}], {"Ref": "AWS::NoValue"}]
+            "Fn::If": ["HasReceiver", receivers, {"Ref": "AWS::NoValue"}]
         }
-        assert alarm["TreatMissingData"] == "notBreaching"
+    silent = {name for name in alarms if alarms[name]["TreatMissingData"] == "breaching"}
+    assert silent == {"PatrolSilenceAlarm"}  # what it watches comes every hour
+
+
+def test_silence_is_judged_by_hours_in_which_nothing_ended_though_work_waits() -> None:
+    alarm = resources("AWS::CloudWatch::Alarm")["PatrolSilenceAlarm"]
+    [result, patrols, backlog] = alarm["Metrics"]
+
+    assert result["Expression"] == "IF(FILL(patrols, 0) == 0 AND FILL(backlog, 1) > 0, 1, 0)"
+    assert {each["MetricStat"]["Period"] for each in (patrols, backlog)} == {3 * 3600}
+
+
+@pytest.mark.parametrize("table", ["DataTable", "TokensTable"])
+def test_throttles_of_a_table_and_of_each_index_ring(table: str) -> None:
+    alarm = resources("AWS::CloudWatch::Alarm")[table.replace("Table", "ThrottleAlarm")]
+    metrics = {
+        each["Id"]: each["MetricStat"]["Metric"]
+        for each in alarm["Metrics"]
+        if "MetricStat" in each
+    }
+    watched = {
+        (metric["MetricName"], *(dimension["Value"] for dimension in metric["Dimensions"][1:]))
+        for metric in metrics.values()
+    }
+    indexes = [
+        each["IndexName"]
+        for each in resources("AWS::DynamoDB::Table")[table]["GlobalSecondaryIndexes"]
+    ]
+
+    assert watched == {
+        (f"{kind}ThrottleEvents", *index)
+        for kind in ("Read", "Write")
+        for index in ((), *((name,) for name in indexes))
+    }
+    [expression] = [each["Expression"] for each in alarm["Metrics"] if "Expression" in each]
+    assert expression == " + ".join(f"FILL({name}, 0)" for name in metrics)
+
+
+def test_a_sweep_that_the_scheduler_cannot_send_is_kept() -> None:
+    schedule = resources("AWS::Scheduler::Schedule")["PatrolSchedule"]
+    queue = resources("AWS::SQS::Queue")["ScheduleDeadLetterQueue"]
+    sent = [
+        named(resource)
+        for statement in statements(resources("AWS::IAM::Role")["PatrolScheduleRole"])
+        if statement["Action"] == ["sqs:SendMessage"]
+        for resource in statement["Resource"]
+    ]
+
+    assert named(schedule["Target"]["DeadLetterConfig"]["Arn"]) == "ScheduleDeadLetterQueue"
+    assert "FifoQueue" not in queue  # the scheduler takes no other
+    assert sent == ["PatrolQueue", "ScheduleDeadLetterQueue"]
+
+
+def test_an_api_with_a_domain_answers_under_no_other_name() -> None:
+    [api] = resources("AWS::ApiGatewayV2::Api").values()
+
+    assert api["DisableExecuteApiEndpoint"] == {"Fn::If": ["HasApiDomain", True, False]}
+
+
+def test_what_costs_something_has_the_tag_that_the_budget_counts() -> None:
+    tag = {"Key": "nacre-stack", "Value": {"Ref": "AWS::StackName"}}
+    plain = {"nacre-stack": {"Ref": "AWS::StackName"}}
+    [budget] = resources("AWS::Budgets::Budget").values()
+    [api] = resources("AWS::ApiGatewayV2::Api").values()
+
+    for kind in (
+        "DynamoDB::Table",
+        "S3::Bucket",
+        "SQS::Queue",
+        "SNS::Topic",
+        "KMS::Key",
+        "Logs::LogGroup",
+    ):
+        for name, resource in resources(f"AWS::{kind}").items():
+            assert resource["Tags"] == [tag], name
+    assert {json.dumps(each["Tags"]) for each in functions().values()} == {json.dumps(plain)}
+    assert api["Tags"] == plain
+    assert budget["Budget"]["CostFilters"]["TagKeyValue"] == [
+        {"Fn::Sub": "user:nacre-stack$${AWS::StackName}"}
+    ]
 
 
 def test_every_parameter_has_a_default_and_does_something() -> None:

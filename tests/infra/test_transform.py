@@ -40,6 +40,7 @@ def test_what_globals_say_reaches_each_function(name: str) -> None:
     function = transformed()["Resources"][name]["Properties"]
 
     assert function["Runtime"] == "python3.13"
-    assert function["TracingConfig"] == {"Mode": "Active"}
+    mode = {"Fn::If": ["HasTraces", "Active", "PassThrough"]}
+    assert function["TracingConfig"] == {"Mode": mode}
     assert function["Handler"] == "handler.handle"
     assert function["Environment"]["Variables"]["NACRE_LOG_LEVEL"] == {"Ref": "LogLevel"}

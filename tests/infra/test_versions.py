@@ -1,4 +1,4 @@
-"""Deployment and SnapStart: versions, how calls pass to them, and what takes them back."""
+"""Releases: versions, how calls pass to them, and what takes them back."""
 
 import json
 import re
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nacre.core.limits import MAX_RECEIVES, NEWER_JOB_RETRY_SECONDS
 from tests.infra.declared import (
     FUNCTIONS,
     functions,
@@ -67,13 +68,11 @@ def test_by_default_there_is_nothing_of_it() -> None:
     assert "Release" not in text
 
 
-def test_versions_are_there_for_either_and_need_a_release() -> None:
+def test_a_release_makes_versions_and_what_needs_versions_needs_one() -> None:
     conditions = template()["Conditions"]
     rule = template()["Rules"]["VersionsNeedARelease"]
 
-    assert conditions["HasVersions"] == {
-        "Fn::Or": [{"Condition": "IsGradual"}, {"Condition": "HasSnapStart"}]
-    }
+    assert conditions["HasVersions"] == {"Fn::Not": [{"Fn::Equals": [{"Ref": "Release"}, ""]}]}
     assert rule["RuleCondition"]["Fn::Or"] == [
         conditions["IsGradual"], conditions["HasSnapStart"],
     ]  # fmt: skip
@@ -119,6 +118,43 @@ def test_with_versions_every_call_goes_through_the_alias(name: str) -> None:
         "FunctionName": {"Ref": f"{name}Function"},
         "FunctionVersion": {"Fn::GetAtt": [f"{name}Version", "Version"]},
     }
+
+
+def test_nobody_is_pointed_at_a_function_that_may_not_be_called_yet() -> None:
+    """An update creates the permission of an alias before it moves callers there."""
+    declared = template()["Resources"]
+    callers = {
+        name: each
+        for name, each in declared.items()
+        if each["Type"] in ("AWS::ApiGatewayV2::Integration", "AWS::ApiGatewayV2::Authorizer")
+    }
+    permissions: dict[str, set[str]] = {}
+    for name, each in declared.items():
+        if each["Type"] == "AWS::Lambda::Permission":
+            alias = each["Properties"]["FunctionName"]["Fn::If"][1]["Ref"]
+            permissions.setdefault(alias, set()).add(name)
+    uris = {
+        name: json.dumps(
+            each["Properties"].get("IntegrationUri", each["Properties"].get("AuthorizerUri"))
+        )
+        for name, each in callers.items()
+    }
+
+    for name, each in callers.items():
+        [alias] = [one for one in permissions if one in uris[name]]
+        assert set(each["DependsOn"]) == permissions[alias], name
+
+
+def test_a_message_of_the_new_version_outlasts_the_slowest_deployment() -> None:
+    """The old version may take it again and again before the new one does."""
+    ways = template()["Parameters"]["Deployment"]["AllowedValues"]
+    minutes = [int(text) for way in ways for text in re.findall(r"(\d+)Minutes", way)]
+    steps = 10  # of ten percent each
+
+    assert max(minutes) == 30
+    assert max(
+        int(found[1]) * steps for way in ways if (found := re.search(r"Every(\d+)Minutes", way))
+    ) * 60 <= NEWER_JOB_RETRY_SECONDS * (MAX_RECEIVES - 1)
 
 
 @pytest.mark.parametrize("name", NAMES)

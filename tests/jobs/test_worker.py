@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.adapters.sqlite.table import SqliteTable
-from nacre.core.errors import LeaseLostError, UnavailableError
+from nacre.core.errors import LeaseLostError, NewerSchemaError, UnavailableError
 from nacre.core.limits import (
     JOB_RETRY_SECONDS,
     LEASE_LONGEST_LOOK_SECONDS,
     LEASE_LOOK_SECONDS,
     LEASE_WAIT_SECONDS,
+    NEWER_JOB_RETRY_SECONDS,
 )
 from nacre.core.logs import Log
 from nacre.faces.aws_lambda.patrol_worker import message_of, worker_handler
@@ -213,7 +214,7 @@ def test_a_job_that_lost_its_lease_stops_and_is_tried_again(shop: Shop) -> None:
         (encode_job(Job("fail")), "ValueError"),
         (
             encode_job(Job("unheard", "b1")),
-            "UnknownJobError: no handler for jobs of kind 'unheard'",
+            "NewerJobError: no handler for jobs of kind 'unheard'",
         ),
         (encode_job(Job("patrol")), "UnknownJobError: a job of kind 'patrol' names no Being"),
         ("nonsense", "UnknownJobError: a message of the queue is not JSON"),
@@ -439,6 +440,26 @@ def test_a_failed_message_comes_back_before_its_long_delivery_is_over(shop: Shop
 
     assert failed == ["m1"]
     assert shop.postponed == [("receipt-1", JOB_RETRY_SECONDS)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        encode_job(Job("of the next version", "b1")),
+        json.dumps({"version": 2, "kind": "note"}),
+        encode_job(Job("read a newer item")),
+    ],
+    ids=["kind", "version", "item"],
+)
+def test_what_only_a_newer_version_reads_waits_for_it(shop: Shop, body: str) -> None:
+    def read_item(_work: Work) -> None:
+        raise NewerSchemaError("the item SCENE#1", version=2, newest=1)
+
+    shop.worker.register("read a newer item", read_item)
+    failed, _ = answer(shop, [record(1, "a", body)])
+
+    assert failed == ["m1"]
+    assert shop.postponed == [("receipt-1", NEWER_JOB_RETRY_SECONDS)]
 
 
 def test_on_aws_a_job_whose_being_is_at_work_begins_seconds_after_its_end(shop: Shop) -> None:

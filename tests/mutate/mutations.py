@@ -120,8 +120,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "000.order.waits",
         "being/orders/order/run.py",
-        "            return runner.run(self._carry_out(order))",
-        '            return OrderAnswer([{"type": "text", "text": "taken"}], key.key)',
+        "            answer = runner.run(self._carry_out(order))",
+        '            answer = OrderAnswer([{"type": "text", "text": "taken"}], key.key)',
     ),
     Mutation(
         "000.order.aggregation",
@@ -150,8 +150,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "001.order.definition",
         "being/tools/order_definition.py",
-        '"files": _media("files (max 5, 15MB each)", "file", "application/pdf"),',
-        "",
+        '"files (max 5, 15MB each)", "file", "application/pdf"',
+        '"some files", "file", "application/pdf"',
     ),
     Mutation(
         "001.media.images", "being/orders/media/media_types.py", '_riff(b"WEBP")', '_riff(b"WEBX")'
@@ -207,8 +207,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "001.media.answer.limits",
         "being/orders/media/outgoing.py",
-        "if size > limits.answer_item_bytes or size > bytes_left:",
-        "if size > bytes_left:",
+        "if size > limits.answer_item_bytes or (size > bytes_left and not is_linked):",
+        "if size > bytes_left and not is_linked:",
     ),
     Mutation(
         "002.external.config",
@@ -233,6 +233,18 @@ MUTATIONS: tuple[Mutation, ...] = (
         "adapters/mcp/transports.py",
         "            streamable_http_client(\n                url,",
         '            streamable_http_client(\n                url + "/elsewhere",',
+    ),
+    Mutation(
+        "002.external.login",
+        "gateway/calls/owner_logins.py",
+        "        if owner not in owners:\n            raise LoginNeededError(config.name)\n        return owner",
+        "        return min(owners)",
+    ),
+    Mutation(
+        "002.external.login-renewal",
+        "gateway/login/logins.py",
+        "            except LeaseHeldError as error:\n                if time.monotonic() >= deadline:",
+        "            except LeaseHeldError as error:\n                if True:",
     ),
     Mutation(
         "002.names.qualified", "gateway/qualified_names.py", 'PREFIX = "mcp__"', 'PREFIX = "mcp--"'
@@ -530,13 +542,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.recall.answer",
         "being/memory/search/queries.py",
-        "        groups = grouped(matching, RECALL_MEMORIES)",
-        "        groups = grouped(matching, RECALL_MEMORIES + 1)",
+        "    return _Chosen(grouped(matching, RECALL_MEMORIES),",
+        "    return _Chosen(grouped(matching, RECALL_MEMORIES + 1),",
     ),
     Mutation(
         "003.recall.counts",
         "being/memory/search/queries.py",
-        "        self._count(being_id, [hit.memory for hit in hits], counted=counted)\n        traced",
+        "        self._count(being_id, [hit.memory for hit in chosen.hits], counted=counted)\n"
+        "        traced",
         "        traced",
     ),
     Mutation(
@@ -554,20 +567,20 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.recall_memory.clusters",
         "being/memory/search/queries.py",
-        "            view = self._browser.clusters(being_id, query=query, page=page)",
+        "            view = self._browser.clusters(being_id, query=query, page=page, as_of=day)",
         '            view = self._browser.clusters(being_id, query="none of them", page=page)',
     ),
     Mutation(
         "003.recall_memory.cluster",
         "being/memory/search/browse.py",
-        "            *([cluster.digest] if cluster.digest else []),\n",
+        "            *([cluster.digest] if cluster.digest and as_of is None else []),\n",
         "",
     ),
     Mutation(
         "003.recall_memory.node",
         "being/memory/search/browse.py",
-        "        facts = [*_facts(memory.record), *lifetime(memory.record, clock)]",
-        "        facts = [*lifetime(memory.record, clock)]",
+        "        facts = [*_facts(node), *lifetime(node, clock)]",
+        "        facts = [*lifetime(node, clock)]",
     ),
     Mutation(
         "003.recall_memory.revival",
@@ -772,7 +785,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "004.method.resources-read",
-        "firewall/policies/loader.py",
+        "firewall/policies/rule_reader.py",
         'argument = "uri" if key == "resource" else "name"',
         'argument = "name"',
     ),
@@ -790,7 +803,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "004.method.prompts-get",
-        "firewall/policies/loader.py",
+        "firewall/policies/rule_reader.py",
         '("resources/read" if key == "resource" else "prompts/get")',
         '"resources/read"',
     ),

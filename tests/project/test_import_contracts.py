@@ -17,6 +17,7 @@ CONTRACTS: list[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_t
 LAYERS = "Layers: imports point downwards"
 FUNCTIONS_ON_TOP = "Handlers: nothing imports a function"
 HANDLERS = "Handlers: settings, wiring and a face, nothing else"
+LEFT_OUT = "Handlers: nothing that their layer leaves out"
 ADAPTERS = "Adapters: only wiring chooses one"
 FEATURES = "Features: no vendors and no operating system"
 BEING = "Being: its parts point downwards"
@@ -54,6 +55,11 @@ VIOLATIONS = {
         "functions/planted/handler.py",
         "import nacre.adapters",
         {HANDLERS, ADAPTERS},
+    ),
+    "a handler imports a part that its layer leaves out": (
+        "functions/planted/handler.py",
+        "import nacre.faces.stdio",
+        {LEFT_OUT},
     ),
     "a command imports an adapter": (
         "shared/nacre/cli/planted.py",
@@ -157,7 +163,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(
             ROOT / folder,
             tree / folder,
-            ignore=shutil.ignore_patterns("__pycache__", "nacre_tables", "nacre_encoder"),
+            ignore=shutil.ignore_patterns(
+                "__pycache__", "nacre_tables", "nacre_encoder", "nacre_english"
+            ),
         )
     (tree / "infra").mkdir()
     for file in ("pyproject.toml", "infra/contracts.py"):

@@ -59,6 +59,7 @@ VERBS = (
     Verb("fuzz", PASSED, "-k guard", {"NACRE_FUZZ_RUNS": "100"}),
     Verb("bench", PASSED, "-k test_core_call"),
     Verb("build", r"\d+ components"),
+    Verb("dist", r"server\.json"),
     Verb("deploy", r"Stack Name \[nacre\]: Aborted", status=2),  # it asks, and nobody answers
     Verb("services", r"Data services answer at", is_server=True),
 )

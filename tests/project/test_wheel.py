@@ -1,5 +1,6 @@
 """What a user gets who installs the package: the wheel, in an empty environment, without extras."""
 
+import hashlib
 import json
 import os
 import re
@@ -38,12 +39,8 @@ CALL = {
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("dist")
-    subprocess.run(
-        [find_uv(), "build", "--quiet", "--wheel", "--out-dir", folder, ROOT], check=True
-    )
-    (built,) = folder.glob("*.whl")
+def wheel(wheels: Path) -> Path:
+    (built,) = wheels.glob("nacre_mcp-*.whl")
     return built
 
 
@@ -52,13 +49,13 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("environment")
     uv = find_uv()
     pins = folder / "pins.txt"
-    export = [uv, "export", "--quiet", "--locked", "--no-emit-project", "--no-hashes"]
+    export = [uv, "export", "--quiet", "--locked", "--no-emit-workspace", "--no-hashes"]
     subprocess.run([*export, "--project", ROOT, "--output-file", pins], check=True)
     subprocess.run([uv, "venv", "--quiet", folder / "venv"], check=True)
     subprocess.run(
         [
             *(uv, "pip", "install", "--quiet", "--python", folder / "venv" / "bin" / "python"),
-            *("--constraint", pins, wheel),
+            *("--constraint", pins, "--find-links", wheel.parent, wheel),
         ],
         check=True,
     )
@@ -75,16 +72,62 @@ def run(command: list[str | Path], home: Path, said: str = "") -> str:
     return done.stdout
 
 
-def test_the_wheel_holds_the_package_its_tables_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
 
     assert {name.split("/")[0] for name in names} == {
-        *("nacre", "nacre_tables", "nacre_encoder", f"nacre-{__version__}.dist-info")
+        *("nacre", f"nacre_mcp-{__version__}.dist-info")
     }
     assert {"nacre/py.typed", "nacre/being/tools/lists.json"} <= set(names)
     assert {f"nacre/firewall/policies/packs/{name}.json" for name in PACKS} <= set(names)
-    assert f"nacre-{__version__}.dist-info/licenses/LICENSE" in names
+    assert f"nacre_mcp-{__version__}.dist-info/licenses/LICENSE" in names
+
+
+@pytest.mark.parametrize("kind", ["tables", "encoder", "english"])
+def test_a_data_wheel_holds_what_its_list_of_sums_names_and_its_licences(
+    wheels: Path, kind: str
+) -> None:
+    package = f"nacre_{kind}"
+    (built,) = wheels.glob(f"nacre_mcp_{kind}-*.whl")
+    with zipfile.ZipFile(built) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        sums = archive.read(f"{package}/SHA256SUMS").decode().splitlines()
+        wrong = [
+            line
+            for line in sums
+            if hashlib.sha256(archive.read(f"{package}/{line.split()[1]}")).hexdigest()
+            != line.split()[0]
+        ]
+
+    licences = {name for name in names if name.startswith(f"{package}/licenses/")}
+    data = {f"{package}/{line.split()[1]}" for line in sums}
+    assert wrong == []
+    assert licences
+    assert names - data - licences == {
+        f"{package}/{name}" for name in ("__init__.py", "NOTICE", "SHA256SUMS")
+    }
+
+
+def test_every_wheel_passes_the_check_of_the_package_index(wheels: Path) -> None:
+    checked = subprocess.run(
+        [
+            find_uv(),
+            "tool",
+            "run",
+            "--quiet",
+            "twine@7.0.0",
+            "check",
+            "--strict",
+            *wheels.glob("*.whl"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert checked.returncode == 0, checked.stdout
+    assert checked.stdout.count("PASSED") == 4
 
 
 @pytest.mark.requirement("000.cli.version")

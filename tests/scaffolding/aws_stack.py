@@ -101,6 +101,8 @@ def data_template() -> str:
         for name, resource in declared["Resources"].items()
         if resource["Type"] in _KEPT
     }
+    for resource in resources.values():
+        resource["Properties"].pop("Tags", None)  # moto misreads those of a key
     conditions = _named_in(resources, declared["Conditions"])
     parameters = _named_in([resources, conditions], declared["Parameters"])
     return json.dumps({"Parameters": parameters, "Conditions": conditions, "Resources": resources})

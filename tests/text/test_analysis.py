@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.text.analysis import fingerprint, mostly_cjk, terms
+from nacre.text.analysis import distinct_terms, fingerprint, mostly_cjk, terms
 
 anything = st.text(st.characters(exclude_categories=[]), max_size=200)
 kanji = st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)
@@ -70,6 +70,11 @@ def test_a_text_has_these_terms(text: str, expected: tuple[str, ...]) -> None:
 @given(anything)
 def test_terms_are_short_and_without_blanks(text: str) -> None:
     assert all(0 < len(term) <= 64 and not any(map(str.isspace, term)) for term in terms(text))
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=200))
+def test_a_letter_of_another_script_does_not_change_how_english_is_read(text: str) -> None:
+    assert terms(f"{text} \u044f") == (*terms(text), "\u044f")
 
 
 @given(anything, anything)
@@ -168,3 +173,14 @@ def test_a_fingerprint_does_not_depend_on_order(action: str, actors: list[str]) 
 
     assert fingerprint(action, turned, actors) == fingerprint(action, actors, turned)
     assert len(fingerprint(action, actors, ())) == 64
+
+
+@given(anything)
+def test_distinct_terms_are_those_of_the_text_also_when_it_is_asked_again(text: str) -> None:
+    assert distinct_terms(text) == distinct_terms(text) == set(terms(text))
+
+
+def test_distinct_terms_of_a_long_text_are_complete() -> None:
+    text = " ".join(f"word{number}" for number in range(300))
+
+    assert distinct_terms(text) == set(terms(text))

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from nacre.web.rendering import HEADERS, STATIC
+from nacre.web.rendering import HEADERS
+from nacre.web.templates import STATIC
 from tests.scaffolding.web_site import Browser, Site, site
 
 

@@ -67,7 +67,7 @@ def required_scopes(
     method outside the table needs full scope until it is listed there.
     """
     if method == "tools/call":
-        return READ_ONLY if _reads(tool, tool_is_read_only) else FULL
+        return READ_ONLY if reads(tool, marked_read_only=tool_is_read_only) else FULL
     if method in READ_METHODS or method.startswith("notifications/"):
         return READ_ONLY
     return FULL
@@ -84,7 +84,8 @@ def authorize(
     raise InsufficientScopeError(tool or method, required=(READ, WRITE))
 
 
-def _reads(tool: str | None, marked_read_only: bool) -> bool:
+def reads(tool: str | None, *, marked_read_only: bool) -> bool:
+    """Tell whether a tool changes nothing, so that read-only tokens may call it."""
     if tool is None or tool in WRITE_TOOLS or tool.startswith(ORDER_PREFIX):
         return False
     return tool in READ_TOOLS or marked_read_only

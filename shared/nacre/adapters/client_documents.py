@@ -2,11 +2,11 @@
 
 import asyncio
 import ssl
-import threading
 from collections.abc import Callable, Collection
 from time import monotonic
 from urllib.parse import urlsplit
 
+from nacre.adapters.bounded_time import within
 from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.core.limits import CLIENT_DOCUMENT_BYTES, CLIENT_FETCH_SECONDS
 from nacre.http_client.address import Address
@@ -48,7 +48,11 @@ class HttpsClientDocuments:
         parts = urlsplit(url)
         address = Address(True, parts.hostname or "", self._port, parts.path or "/")
         try:
-            return _within(2 * CLIENT_FETCH_SECONDS, lambda: asyncio.run(self._fetch(address)))
+            return within(
+                2 * CLIENT_FETCH_SECONDS,
+                lambda: asyncio.run(self._fetch(address)),
+                late="the document does not arrive in time",
+            )
         except (OSError, HttpError, InvalidInputError, ValueError) as error:
             raise UnavailableError(f"the document at {url[:200]} cannot be fetched") from error
 
@@ -75,27 +79,3 @@ class HttpsClientDocuments:
             return body
         finally:
             response.close()
-
-
-def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
-    """Return the result of the work; raises UnavailableError when it takes longer.
-
-    A name lookup has no timeout, so the work runs in a thread that ends by itself.
-    """
-    results: list[bytes] = []
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
-            failures.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if failures:
-        raise failures[0]
-    if not results:
-        raise UnavailableError("the document does not arrive in time")
-    return results[0]

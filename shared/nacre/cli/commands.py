@@ -18,6 +18,7 @@ COMMANDS = {
         "serve.mcp_server:mcp_server",
         "Run an MCP server over standard input and output.",
     ),
+    "service": ("service.service:service", "Start the server with this machine."),
     "connect": (
         "wrap.connect:connect",
         "Put Nacre into the configuration of your clients.",
@@ -25,6 +26,14 @@ COMMANDS = {
     "disconnect": (
         "wrap.connect:disconnect",
         "Take Nacre out of the configuration of your clients.",
+    ),
+    "hook": (
+        "hooks.hook:hook",
+        "Answer EVENT of a client, whose JSON is on standard input.",
+    ),
+    "capture": (
+        "capture.capture:capture",
+        "Allow, pause and limit the capture of conversations by the hooks of clients.",
     ),
     "wrap": ("wrap.wrap:wrap", "Put the policy in front of servers that clients already use."),
     "unwrap": ("wrap.unwrap:unwrap", "Let clients start their servers without Nacre again."),
@@ -56,7 +65,14 @@ COMMANDS = {
     "reindex": ("memory.reindex:reindex", "Check, repair or rebuild the search index of memories."),
     "patrol": ("memory.patrol:patrol", "Turn scenes into memories, and show what patrols did."),
     "export": ("memory.export:export", "Write everything that a Being keeps to FILE."),
-    "import": ("memory.import_file:import_file", "Import FILE into a Being."),
+    "mirror": (
+        "memory.mirror:mirror",
+        "Keep a Being as Markdown files in FOLDER, and apply your edits to it.",
+    ),
+    "import": (
+        "memory.import_file:import_file",
+        "Import an export, conversations or a memory of another program into a Being.",
+    ),
     "backup": (
         "operate.backup:backup",
         "Write everything that this machine keeps to FILE, even while a server runs.",

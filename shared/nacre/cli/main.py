@@ -10,6 +10,10 @@ def main(arguments: list[str] | None = None) -> None:
         from nacre.cli.serve.stdio_command import run
 
         sys.exit(run(arguments[1:]))
+    if arguments[:1] == ["hook"]:
+        from nacre.cli.hooks.hook_command import run as run_hook
+
+        sys.exit(run_hook(arguments[1:]))
     if arguments[:1] == ["proxy"]:
         from nacre.cli.proxy.proxy_command import run as run_proxy
 

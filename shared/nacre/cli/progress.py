@@ -14,8 +14,9 @@ def progress_lines(unit: str, now: Callable[[], float] = time.monotonic) -> Call
 
     def show(count: int, total: int | None = None) -> None:
         nonlocal printed_at
-        if now() - printed_at >= _EVERY_SECONDS:
-            printed_at = now()
+        # The end is no progress any more: the command itself says what it did.
+        if count != total and (time_now := now()) - printed_at >= _EVERY_SECONDS:
+            printed_at = time_now
             click.echo(f"{count}{'' if total is None else f' of {total}'} {unit}", err=True)
 
     return show

@@ -3,11 +3,13 @@
 from nacre.console.access.routes import routes as access_routes
 from nacre.console.approvals.routes import routes as approval_routes
 from nacre.console.audit.routes import routes as audit_routes
+from nacre.console.captured.routes import routes as captured_routes
 from nacre.console.connect.routes import routes as connect_routes
 from nacre.console.entries.routes import routes as entry_routes
 from nacre.console.export.routes import routes as export_routes
 from nacre.console.history.routes import routes as history_routes
 from nacre.console.letters.routes import routes as letter_routes
+from nacre.console.logins.routes import routes as login_routes
 from nacre.console.map.routes import routes as map_routes
 from nacre.console.memories.routes import routes as memory_routes
 from nacre.console.model.routes import routes as model_routes
@@ -25,6 +27,7 @@ MEMORY_ROUTES = (
     relation_routes,
     letter_routes,
     history_routes,
+    captured_routes,
     export_routes,
 )
 CONTROL_ROUTES = (
@@ -36,4 +39,5 @@ CONTROL_ROUTES = (
     model_routes,
     approval_routes,
     server_routes,
+    login_routes,
 )

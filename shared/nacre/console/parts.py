@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from nacre.being.memory.erase.eraser import Eraser
     from nacre.being.memory.services import MemoryServices
     from nacre.being.patrol.trigger import PatrolRequests
+    from nacre.gateway.login.logins import Logins
     from nacre.gateway.servers.config import ServerList
+    from nacre.gateway.servers.references import References
     from nacre.ports.audit import AuditRecords
     from nacre.ports.items.table import Table
 
@@ -49,6 +51,8 @@ class Control:
     keys: "Callable[[], LlmKeys]"
     records: "Callable[[str], AuditRecords]"  # by a Being's id
     servers: "Callable[[], Mapping[str, ServerList]]"  # by where they are configured
+    logins: "Callable[[], Logins]"  # of owners to those servers
+    references: "Callable[[], References]"  # in the configuration of servers
     own_tools: Callable[[], Sequence[str]]
     # The name and text of the policy file that overrides pushed policies, if there is one.
     policy_file: Callable[[], tuple[str, str] | None] = lambda: None

@@ -36,7 +36,10 @@ NacreError
     ├── UnansweredError            a client did not answer
     ├── UpstreamError              somebody else's server cannot be used now
     │   ├── NewSessionError        the lists of its new session have not been checked yet
-    │   └── OffersChangedError     the lists of its new session differ from the earlier ones
+    │   ├── OffersChangedError     the lists of its new session differ from the earlier ones
+    │   └── LoginNeededError       it wants its owner to log in
+    ├── LoginError                 a login to somebody else's server fails
+    │   └── LoginEndedError        a login that its server no longer accepts
     ├── ModelError                 a language model gave no answer
     └── StoreError                 the store needs manual repair
         └── NewerSchemaError       written by a newer version
@@ -68,12 +71,20 @@ class ConfigurationError(InvalidInputError):
 
 
 class PolicyError(ConfigurationError):
-    """A policy cannot be loaded; the message names the file, the rule and what to write."""
+    """A policy cannot be loaded; the message names the file, the place and what to write."""
 
     def __init__(
-        self, reason: str, *, source: str, rule: int | None = None, hint: str | None = None
+        self,
+        reason: str,
+        *,
+        source: str,
+        rule: int | None = None,
+        limit: int | None = None,
+        hint: str | None = None,
     ) -> None:
         place = source if rule is None else f"{source}: rule {rule}"
+        if limit is not None:
+            place = f"{source}: limit {limit}"
         super().__init__(f"{place}: {reason}{f' ({hint})' if hint else ''}")
         self.reason = reason
         self.source = source
@@ -332,6 +343,38 @@ class OffersChangedError(UpstreamError):
     def __init__(self, server: str) -> None:
         reason = "began a new session, and what it offers has changed; make the call again"
         super().__init__(server, reason, is_fault=False)
+
+
+class LoginNeededError(UpstreamError):
+    """A server wants its owner to log in, or to allow more; nothing was carried out."""
+
+    def __init__(self, server: str, *, scopes: Sequence[str] = (), has_login: bool = False) -> None:
+        command = f"nacre server login {server}"
+        reason = (
+            f"wants you to log in; run '{command}' (with --stack NAME for one on AWS), log in on"
+            " the console's page Logins, or send a token in the header Authorization"
+        )
+        if has_login and scopes:
+            rights = " ".join(scopes)[:200]
+            reason = f"wants more rights ({rights}); log in again with '{command}'"
+        super().__init__(server, reason, is_fault=False)
+        self.scopes = tuple(scopes)
+
+
+class LoginError(UnavailableError):
+    """A login to somebody else's server fails; the reason holds no token."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the login failed: {reason}")
+        self.reason = reason
+
+
+class LoginEndedError(LoginError):
+    """The server no longer accepts a login; `code` is its error code."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"its authorization server no longer accepts it ({code}); log in again")
+        self.code = code
 
 
 class ModelError(UnavailableError):

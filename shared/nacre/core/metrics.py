@@ -30,6 +30,7 @@ REFUSALS = "Refusals"
 FAULTS = "Faults"
 POLICY_DENIALS = "PolicyDenials"
 JOB_FAILURES = "JobFailures"
+PATROLS = "Patrols"
 PATROL_LAG = "PatrolLag"
 PATROL_BACKLOG = "PatrolBacklog"
 INDEX_DRIFT = "IndexDrift"
@@ -72,6 +73,12 @@ METRICS = (
         "Attempts at a job that failed; after the third the job is in the dead letter queue.",
     ),
     Metric(
+        PATROLS,
+        "Count",
+        "`patrol_worker`, with each patrol that ended",
+        "Jobs of patrols that were done, those that found nothing to do included.",
+    ),
+    Metric(
         PATROL_LAG,
         "Seconds",
         "`patrol_worker`, with each sweep (hourly)",
@@ -81,7 +88,8 @@ METRICS = (
         PATROL_BACKLOG,
         "Count",
         "`patrol_worker`, with each sweep (hourly)",
-        "Beings that have something for a patrol to do.",
+        "Beings that have something for a patrol to do. A sweep of many Beings writes several "
+        "figures: their sum is the number.",
     ),
     Metric(
         INDEX_DRIFT,

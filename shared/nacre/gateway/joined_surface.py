@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.errors import NacreError, UnknownResourceError
 from nacre.core.limits import CAPABILITY_BYTES, CAPABILITY_DESCRIPTION
-from nacre.gateway.qualified_names import OWN_SCHEME, PREFIX
+from nacre.gateway.qualified_names import OWN_SCHEMES, PREFIX
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import Definitions, Surface, WireTool
@@ -63,9 +63,9 @@ class JoinedSurface(WrappedSurface):
                 self._may_be_alone = False
         return self._may_be_alone
 
-    def gather(self) -> None:
-        """Ask the servers whose lists are due."""
-        self._mounts().gather()
+    def gather(self, principal: Principal | None) -> None:
+        """Ask the servers whose lists are due, with the logins of the caller's owner."""
+        self._mounts().gather(principal)
         self._has_gathered = True
 
     def list_meta(self) -> Mapping[str, Any] | None:
@@ -112,7 +112,7 @@ class JoinedSurface(WrappedSurface):
 
         It is None for servers outside this process, whose resources cannot be subscribed to.
         """
-        if uri.startswith(OWN_SCHEME):
+        if uri.startswith(OWN_SCHEMES):
             return super().resource_version(uri, principal)
         place = self._mounts().place("resource", uri)
         if place is None:
@@ -121,7 +121,7 @@ class JoinedSurface(WrappedSurface):
 
     async def read_resource(self, uri: str, context: Context) -> Mapping[str, Any]:
         """Return the contents; raises NotFoundError for an unknown URI."""
-        place = None if uri.startswith(OWN_SCHEME) else self._mounts().place("resource", uri)
+        place = None if uri.startswith(OWN_SCHEMES) else self._mounts().place("resource", uri)
         if place is None:
             return await super().read_resource(uri, context)
         params = {"uri": place.name}
@@ -164,7 +164,7 @@ class JoinedSurface(WrappedSurface):
             case {"type": "ref/prompt", "name": str(name)} if name.startswith(PREFIX):
                 place = self._mounts().place("prompt", name)
                 return place, {**ref, "name": place.name if place else name}
-            case {"type": "ref/resource", "uri": str(uri)} if not uri.startswith(OWN_SCHEME):
+            case {"type": "ref/resource", "uri": str(uri)} if not uri.startswith(OWN_SCHEMES):
                 return self._mounts().template_place(uri), ref
             case _:
                 return None, ref
@@ -190,7 +190,7 @@ def capability_tools(
     There are as many as fit into CAPABILITY_BYTES.
     """
     if not surface.is_gathered():
-        surface.gather()
+        surface.gather(principal)
     room = CAPABILITY_BYTES
     tools = []
     for tool in surface.tools_for(principal):
@@ -240,5 +240,5 @@ class LazyMounts:
 
 def _is_own(kind: "Kind", name: str) -> bool:
     if kind in ("resource", "template"):
-        return name.startswith(OWN_SCHEME)
+        return name.startswith(OWN_SCHEMES)
     return not name.startswith(PREFIX)

@@ -3,13 +3,15 @@
 import math
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
 from nacre.core.clock import Clock
 from nacre.core.errors import (
     InvalidParamsError,
+    LoginNeededError,
     NewSessionError,
     NotFoundError,
     OffersChangedError,
@@ -19,20 +21,24 @@ from nacre.firewall.entry.mounted_servers import Kind, PinHold, Place
 from nacre.firewall.pins import PinKind, label, may_name
 from nacre.firewall.rules.arguments.argument_names import path_arguments
 from nacre.firewall.rules.rule import NOWHERE, Surroundings
-from nacre.gateway.calls.external_server import ExternalServer, ExternalTool
+from nacre.gateway.calls.external_server import ExternalResult, ExternalServer, call_tool
 from nacre.gateway.catalogue.current_view import CurrentView, Sources
 from nacre.gateway.catalogue.fetcher import Fetcher
 from nacre.gateway.catalogue.in_process import InProcessServer
 from nacre.gateway.catalogue.merged_lists import MergedLists, place_of
 from nacre.gateway.catalogue.snapshot import MISSING, Configs, LocalServers, View
 from nacre.gateway.catalogue.store import Entries, Entry
-from nacre.gateway.qualified_names import OWN_SCHEME, PREFIX, server_of
+from nacre.gateway.qualified_names import OWN_SCHEMES, PREFIX, server_of
 from nacre.gateway.resource_links import Links
 from nacre.gateway.servers.config import ServerConfig
 from nacre.protocol.context import Context
+from nacre.protocol.principal import Principal
 from nacre.protocol.surface import WireResult, WireTool
 
 T = TypeVar("T")
+Send = Callable[[ExternalServer], Awaitable[T]]
+"""Sends a request to a server."""
+
 _MAX_SESSIONS = 3  # new sessions of a server during one request
 _KINDS: Mapping[str, Kind] = {"prompts/get": "prompt", "resources/read": "resource"}
 
@@ -53,7 +59,9 @@ class Mounts:
         self._tick = tick
         self._guard = threading.Lock()
         self._gathered_at = self._asked_at = -math.inf
-        self._open: dict[str, ExternalServer] = {}
+        # By the name and the owner whose login it uses; "" for everybody.
+        self._open: dict[tuple[str, str], ExternalServer] = {}
+        self._announcers: dict[str, str | None] = {}
         self._surroundings: dict[str, tuple[str, Surroundings]] = {}
         self._paths: tuple[MergedLists, dict[str, frozenset[str]]] | None = None
         self._links = Links()
@@ -80,15 +88,18 @@ class Mounts:
         """Tell whether the lists are available without asking a server."""
         return self._view.is_recent(self._gathered_at) and not self._view.local_changed()
 
-    def gather(self, *, waits: bool = True) -> None:
-        """Reload the servers, and ask those whose lists are due."""
+    def gather(self, principal: Principal | None = None, *, waits: bool = True) -> None:
+        """Reload the servers, and ask those whose lists are due.
+
+        A server is asked with the login of the caller's owner, and never with another one.
+        """
         view = self._view.reload()
         self._asked_at = self._tick()
         if waits:
             self._gathered_at = self._asked_at
         due = self._fetcher.due((view.configs or {}).values(), view.entries)
         if due:
-            servers = [self._server(config) for config in due]
+            servers = list(self._servers(due, principal))
             self._fetcher.fetch(servers, view.entries, waits=waits)
 
     def list_meta(self) -> Mapping[str, Any] | None:
@@ -163,9 +174,9 @@ class Mounts:
         """Wait for the lists that a server has announced; return False if they do not arrive."""
         if not self._fetcher.is_stale(server):
             return True
-        try:
-            external = self._external(server)
-        except NotFoundError:
+        with self._guard:
+            external = self._open.get((server, self._announcers.get(server) or ""))
+        if external is None:
             return True  # the server was removed, and its lists with it
         return await self._fetcher.refresh(external)
 
@@ -190,26 +201,35 @@ class Mounts:
         if local is not None:
             return await local.request(method, params, context)
         kind = _KINDS.get(method)
-        return await self._send_compared(
-            kind, place, lambda: self._external(place.server).request(method, params, context)
+        return await self._send(
+            kind, place, context, lambda server: server.request(method, params, context)
         )
 
+    async def _send(self, kind: Kind | None, place: Place, context: Context, send: Send[T]) -> T:
+        """Send a request; if its server wants a login, ask for it and send the request again."""
+        try:
+            return await self._send_compared(kind, place, context, send)
+        except LoginNeededError as error:
+            await self._sources.logins.ask(error, context)
+            return await self._send_compared(kind, place, context, send)
+
     async def _send_compared(
-        self, kind: Kind | None, place: Place, send: Callable[[], Awaitable[T]]
+        self, kind: Kind | None, place: Place, context: Context, send: Send[T]
     ) -> T:
         """Send a request; in a new session of its server only after comparing the offer.
 
         Raises OffersChangedError if the name that the request uses is no longer allowed.
         """
+        external = self._external(place.server, context.principal)
         for _ in range(_MAX_SESSIONS):
             try:
-                return await send()
+                return await send(external)
             except NewSessionError:
                 before = self._held_at(kind, place) if kind else None
-                await self._fetcher.compare(self._external(place.server))
+                await self._fetcher.compare(external)
                 if kind and self._held_at(kind, place) != before:
                     raise OffersChangedError(place.server) from None
-        return await send()
+        return await send(external)
 
     def resource_version(self, place: Place) -> object | None:
         """Return a value that differs once a resource has changed; None for other processes."""
@@ -224,10 +244,6 @@ class Mounts:
         return None
 
     # For the owner.
-
-    def check(self, name: str) -> Any:
-        """Ask one server, and return its entry; raises NotFoundError for an unknown name."""
-        return self._fetcher.fetch_now(self._external(name))
 
     def known(self) -> tuple[Configs, Entries, LocalServers]:
         """Return the configured servers, their entries, and the servers of this process."""
@@ -246,68 +262,80 @@ class Mounts:
     def _close_outdated(self, configs: Configs) -> None:
         """Close the servers that were removed or have another configuration."""
         with self._guard:
-            names = [
-                name
-                for name, server in self._open.items()
-                if name not in configs or configs[name].digest != server.config.digest
+            keys = [
+                key
+                for key, server in self._open.items()
+                if key[0] not in configs or configs[key[0]].digest != server.config.digest
             ]
-            outdated = [self._open.pop(name) for name in names]
+            outdated = [self._open.pop(key) for key in keys]
         if outdated:
             threading.Thread(target=_close_all, args=(outdated,), daemon=True).start()
 
-    def _server(self, config: ServerConfig) -> ExternalServer:
+    def _servers(
+        self, configs: Iterable[ServerConfig], principal: Principal | None
+    ) -> Iterator[ExternalServer]:
+        """Yield the servers that may be asked for a caller."""
+        for config in configs:
+            with suppress(LoginNeededError):  # another owner's next list renews its entry
+                yield self._server(config, self._sources.logins.login_owner(config, principal))
+
+    def _server(self, config: ServerConfig, owner: str | None) -> ExternalServer:
         with self._guard:
             name = config.name
-            server = self._open.get(name)
+            server = self._open.get((name, owner or ""))
             if server is None or server.config.digest != config.digest:
-                server = self._sources.open(config, lambda: self._on_announcement(name))
-                self._open[name] = server
+                server = self._sources.open(
+                    config, owner, lambda: self._on_announcement(name, owner)
+                )
+                self._open[name, owner or ""] = server
             return server
 
-    def _on_announcement(self, name: str) -> None:
+    def _on_announcement(self, name: str, owner: str | None) -> None:
         """Ask a server again at once, because it announced changed lists."""
+        self._announcers[name] = owner
         self._fetcher.announce(name)
         with self._guard:
-            server = self._open.get(name)
+            server = self._open.get((name, owner or ""))
         if server is not None and not self._is_stack:
             self._fetcher.fetch([server], {}, waits=False)
 
-    def _external(self, name: str) -> ExternalServer:
+    def _external(self, name: str, principal: Principal | None) -> ExternalServer:
         config = self._view.configs().get(name)
         if config is None:
             raise NotFoundError(f"there is no server '{name[:80]}'; see 'nacre server list'")
-        return self._server(config)
+        return self._server(config, self._sources.logins.login_owner(config, principal))
 
     def _local_server(self, name: str) -> InProcessServer | None:
         servers = self._view.local().servers
         return next((server for server in servers if server.name == name), None)
 
     def _new_tool(self, view: View, name: str) -> WireTool | None:
-        place = view.lists.tool_places.get(name)
-        if place is None:
+        listed = view.lists.tool_places.get(name)
+        if listed is None:
             server = server_of(name) or ""
             is_configured = server in self._view.configs()
             is_listed = server in view.entries and view.entries[server].offered is not None
             if is_listed or not is_configured:
                 return None
             return UnlistedTool(name, server, self._gather_tools)
-        server, tool_name = place
+        server, tool_name = listed
         local = self._local_server(server)
         if local is not None:
             return local.tool(tool_name, reads=lambda _: self._view.local().reads(name))
-        try:
-            tool = ExternalTool(self._external(server), tool_name)
-        except NotFoundError:
+        config = self._view.configs().get(server)
+        if config is None:
             return None  # the server was removed since
-        call_compared: Any = partial(self._send_compared, "tool", Place(server, tool_name))
-        return LinkedTool(tool, self._links, server, call_compared)
+        place = Place(server, tool_name)
+        return ExternalTool(place, partial(self._send, "tool", place), self._links, config)
 
-    def _gather_tools(self) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
-        self.gather()
+    def _gather_tools(
+        self, principal: Principal | None
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+        self.gather(principal)
         return self.lists.tool_places, self.list_meta()
 
     def _resource_place(self, uri: str) -> Place | None:
-        if uri.startswith(OWN_SCHEME):
+        if uri.startswith(OWN_SCHEMES):
             return None
         place = place_of(uri, self._view.get().lists)
         if place is not None:
@@ -331,30 +359,33 @@ def _close_all(servers: Iterable[ExternalServer]) -> None:
         thread.join()
 
 
-CallCompared = Callable[[Callable[[], Awaitable[WireResult]]], Awaitable[WireResult]]
+class ExternalTool:
+    """A tool of another server; its results may name resources of the server that no list has.
 
-
-class LinkedTool:
-    """A tool whose results may name resources of its server that no list has.
-
-    `call_compared` makes the call; in a new session of the server only after comparing its offer.
+    `send` sends the call to the server, as the caller's owner is known there.
     """
 
     blocking = False
 
     def __init__(
-        self, tool: ExternalTool, links: Links, server: str, call_compared: CallCompared
+        self,
+        place: Place,
+        send: Callable[[Context, Send[ExternalResult]], Awaitable[ExternalResult]],
+        links: Links,
+        config: ServerConfig,
     ) -> None:
-        self._tool = tool
+        self._place = place
+        self._send = send
         self._links = links
-        self._server = server
-        self._call_compared = call_compared
-        self.read_only = tool.read_only
+        self.read_only = config.reads(place.name)
 
     async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
         """Call the tool."""
-        result = await self._call_compared(lambda: self._tool.call(arguments, context))
-        self._links.remember(self._server, result.to_dict())
+        name = self._place.name
+        result = await self._send(
+            context, lambda server: call_tool(server, name, arguments, context)
+        )
+        self._links.remember(self._place.server, result.to_dict())
         return result
 
 
@@ -371,7 +402,7 @@ class UnlistedTool:
         self,
         name: str,
         server: str,
-        gather: Callable[[], tuple[Mapping[str, Any], Mapping[str, Any] | None]],
+        gather: Callable[[Principal | None], tuple[Mapping[str, Any], Mapping[str, Any] | None]],
     ) -> None:
         self._name = name
         self._server = server
@@ -379,7 +410,7 @@ class UnlistedTool:
 
     async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
         """Ask the server for its tools; the client must call again, so that rules can decide."""
-        places, meta = self._gather()
+        places, meta = self._gather(context.principal)
         if self._name in places:
             raise UpstreamError(
                 self._server,

@@ -14,6 +14,7 @@ from nacre.sdk.tool_names import check_server_name
 
 PREFIX = "mcp__"
 OWN_SCHEME = "nacre://"  # of this server's resources
+OWN_SCHEMES = (OWN_SCHEME, "ui://nacre/")  # of its resources and its views
 _MAX_SERVER = 48  # leaves room for a tool's name
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 _RUNS = re.compile(r"_{2,}")

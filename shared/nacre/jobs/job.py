@@ -26,6 +26,10 @@ class UnknownJobError(InvalidInputError):
     """A message that this version cannot read; after some deliveries it is set aside as dead."""
 
 
+class NewerJobError(UnknownJobError):
+    """A message of a newer version, as while a deployment moves the queue to it."""
+
+
 def encode_job(job: Job) -> str:
     """Return the body of a job's message."""
     body = {"version": VERSION, "kind": job.kind, "being_id": job.being_id, "refs": dict(job.refs)}
@@ -42,7 +46,7 @@ def decode_job(body: str) -> Job:
     if not isinstance(fields, dict) or not isinstance(version, int):
         raise UnknownJobError("a message of the queue is not a job")
     if version != VERSION:
-        raise UnknownJobError(
+        raise NewerJobError(
             f"a job has version {version!r}, and this version of nacre knows {VERSION}: upgrade it"
         )
     kind, being_id, refs = fields.get("kind"), fields.get("being_id"), fields.get("refs", {})

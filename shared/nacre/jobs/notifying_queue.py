@@ -49,3 +49,7 @@ class AnnouncingQueue:
     def depth(self) -> Depth:
         """Count the messages."""
         return self.queue.depth()
+
+    def waiting(self) -> int:
+        """Count the messages that wait to be taken."""
+        return self.queue.waiting()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.jobs.job import Job, UnknownJobError, decode_job
+from nacre.jobs.job import Job, NewerJobError, UnknownJobError, decode_job
 from nacre.jobs.lease import Lease, Leases
 from nacre.ports.items.table import Key
 from nacre.ports.queue import Message
@@ -83,7 +83,7 @@ class Worker:
         job = decode_job(message.body)
         kind = self._kinds.get(job.kind)
         if kind is None:
-            raise UnknownJobError(f"no handler for jobs of kind {job.kind[:50]!r}: upgrade nacre")
+            raise NewerJobError(f"no handler for jobs of kind {job.kind[:50]!r}: upgrade nacre")
         return job, kind
 
 

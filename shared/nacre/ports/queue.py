@@ -70,3 +70,7 @@ class Queue(Protocol):
     def depth(self) -> Depth:
         """Count the messages; on AWS the numbers are approximate."""
         ...
+
+    def waiting(self) -> int:
+        """Count the messages that wait to be taken; on AWS approximately."""
+        ...

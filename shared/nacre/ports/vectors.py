@@ -1,11 +1,12 @@
 """The vector index: which of a Being's memories are nearest to a question."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.ports.embedder import Vector
+from nacre.ports.items.table import Write
 
 Kind = Literal["node", "scene"]
 
@@ -15,7 +16,7 @@ is_day = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One memory as an index holds it; everything here can be made again from the items."""
+    """One memory as an index holds it; everything in it can be rebuilt from the items."""
 
     id: str
     kind: Kind
@@ -25,6 +26,8 @@ class Point:
     vector: Vector | None  # None: found by its words only
     terms: tuple[str, ...]  # with repetitions
     text_sha: str  # a digest of the text and all else the point says: another one is out of date
+    summary: str | None = None
+    """The fields that a search ranks the memory by, as text in the form of the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,7 @@ class Question:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A point that was found, and how well it fits: more is better."""
 
     id: str
@@ -67,6 +69,18 @@ class Hit:
     cluster_id: str | None = None
 
 
+Summaries = Callable[[Sequence[str]], Mapping[str, str]]
+"""Returns the summaries of some points by id, without those that an index does not have.
+
+It may be called once the search is over, and raises UnavailableError if the store cannot answer.
+"""
+
+
+def no_summaries(_ids: Sequence[str]) -> Mapping[str, str]:
+    """Return the summaries of an index that keeps none."""
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The best by meaning and the best by words, each best first.
@@ -74,13 +88,14 @@ class Candidates:
     Dense scores are cosines. Sparse scores are BM25's, always above 0, and compare within
     one answer only. `rarity` says how rare each term of the question is: the factor of BM25
     that makes rare terms count more, largest for a term that no point has. It is empty if no
-    point was found by its terms.
+    point was found by its terms. `summaries` returns those of the points that were found.
     """
 
     dense: tuple[Hit, ...]
     sparse: tuple[Hit, ...]
     truncated: bool = False  # the store looked at its newest points only
     rarity: Mapping[str, float] = field(default_factory=dict)
+    summaries: Summaries = field(default=no_summaries, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +117,20 @@ class VectorIndex(Protocol):
     emb_id: str
     is_derived: bool
     """False if the index reads the vector items themselves, so that writing those is enough."""
+    is_told_in_transaction: bool
+    """Whether `changes` is enough for a search to find what a transaction has written."""
+
+    def changes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
+        """Return the writes, at most one, of the transaction that changes the items of points.
+
+        An index that is told in transactions needs no `upsert` and no `delete` afterwards. These
+        are for points that were changed without it.
+        """
+        ...
+
+    def settle(self, being_id: str) -> None:
+        """Do what may follow after changes: nothing depends on it but the cost of searches."""
+        ...
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         """Write points, replacing those with the same ids.
@@ -135,6 +164,31 @@ class VectorIndex(Protocol):
 
     def erase(self, being_id: str) -> None:
         """Remove all points of a Being."""
+        ...
+
+
+class HeldPoints(Protocol):
+    """The points of one Being as they were, with the changes that its holder tells."""
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Add points, replacing those with the same ids."""
+        ...
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove points; ids that are not there do no harm."""
+        ...
+
+    def search(self, question: Question) -> Candidates:
+        """Return up to `limit` hits for the vector and as many for the terms."""
+        ...
+
+
+@runtime_checkable
+class HoldsPoints(Protocol):
+    """An index that reads all points for each search, unless somebody holds them."""
+
+    def hold(self, being_id: str) -> HeldPoints:
+        """Return the points of a Being for work that searches them many times."""
         ...
 
 

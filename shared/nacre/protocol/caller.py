@@ -48,6 +48,15 @@ class Caller:
         declared = isinstance(extensions, Mapping) and TASKS in extensions
         return declared and self.version == MODERN and self.principal is not None
 
+    @property
+    def shows_views(self) -> bool:
+        """True if the caller declared that it shows interactive views."""
+        if "extensions" not in self.peer.capabilities:
+            return False
+        from nacre.protocol.views import shows_views  # noqa: PLC0415 - most clients show none
+
+        return shows_views(self.peer.capabilities)
+
 
 def declared_peer(request: Request) -> Peer:
     """Return the client of a modern request; raises InvalidParamsError if it declares none."""

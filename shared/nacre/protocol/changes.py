@@ -6,7 +6,7 @@ notify, one thread compares the lists of each client with those that it saw last
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -132,7 +132,7 @@ class Changes:
 
     def baseline(self, principal: Principal | None, requested: "Wanted") -> Seen:
         """Return the present state of a client's lists and resources; may wait for servers."""
-        self._gather()
+        self._gather([principal])
         seen = Seen()
         for kind in requested.kinds:
             seen.lists[kind] = definitions(self._surface, kind, principal)
@@ -163,10 +163,8 @@ class Changes:
             for key in [key for key, (at, _, _) in self._recent.items() if at < oldest]:
                 del self._recent[key]
             recent = [(principal, seen) for _, principal, seen in self._recent.values()]
-        if any(
-            seen.lists for seen in (*(client.seen for client in watches), *(s for _, s in recent))
-        ):
-            self._gather()
+        clients = [*((watch.principal, watch.seen) for watch in watches), *recent]
+        self._gather([principal for principal, seen in clients if seen.lists])
         for watch in watches:
             for method, params in self._news(watch.principal, watch.seen):
                 watch.tell(method, params)
@@ -216,10 +214,11 @@ class Changes:
     def _is_needed(self) -> bool:
         return self._is_open and bool(self._watches or self._recent)
 
-    def _gather(self) -> None:
+    def _gather(self, principals: Sequence[Principal | None]) -> None:
         surface = self._surface
-        if isinstance(surface, GatheringSource) and not surface.is_gathered():
-            surface.gather()
+        if isinstance(surface, GatheringSource) and principals and not surface.is_gathered():
+            for principal in principals:
+                surface.gather(principal)
 
     def _news(
         self, principal: Principal | None, seen: Seen

@@ -153,6 +153,7 @@ class Context:
     # Whether the caller takes a task in place of a result.
     takes_task: bool = False
     task: TaskRun | None = None  # set where the call runs as one
+    via: str | None = None  # the tool through which the client called this one
 
     @classmethod
     def detached(cls) -> "Context":

@@ -18,11 +18,15 @@ RequestId = str | int
 
 @dataclass(slots=True)  # not frozen: see HttpRequest
 class Request:
-    """A message that expects an answer; `meta` is the `_meta` object of the parameters."""
+    """A message that expects an answer; `meta` is the `_meta` object of the parameters.
+
+    `via` is the tool through which a client called the one in `params`, if there was one.
+    """
 
     id: RequestId
     method: str
     params: dict[str, Any] = field(default_factory=dict)
+    via: str | None = None
     meta: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:

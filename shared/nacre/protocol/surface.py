@@ -57,6 +57,19 @@ class SelectiveSource(Protocol):
 
 
 @runtime_checkable
+class ViewingSource(Protocol):
+    """Tools that exist for interactive views, for the clients that show them."""
+
+    def view_names(self) -> frozenset[str]:
+        """Return the names of the tools; for other clients they are unknown."""
+        ...
+
+    def views_for(self, principal: Principal | None) -> Definitions:
+        """Return the definitions that this caller sees; the same object while nothing changed."""
+        ...
+
+
+@runtime_checkable
 class GatheringSource(Protocol):
     """Lists of which parts come from elsewhere."""
 
@@ -64,8 +77,11 @@ class GatheringSource(Protocol):
         """Tell whether the lists can be given at once."""
         ...
 
-    def gather(self) -> None:
-        """Fetch missing lists for a bounded time; lists that do not arrive are left out."""
+    def gather(self, principal: Principal | None) -> None:
+        """Fetch missing lists for a bounded time; lists that do not arrive are left out.
+
+        Some lists are fetched only for a caller who has a login to their source.
+        """
         ...
 
     def list_meta(self) -> Mapping[str, Any] | None:
@@ -82,6 +98,17 @@ class VersionedSource(Protocol):
 
         None for a resource that the caller may not read, or whose changes nobody notices.
         """
+        ...
+
+
+@runtime_checkable
+class RedirectingSource(Protocol):
+    """Tools of which some only pass a call on to another one."""
+
+    def redirected(
+        self, name: str, arguments: Mapping[str, Any]
+    ) -> tuple[str, Mapping[str, Any]] | None:
+        """Return the tool and the arguments that a call stands for, None if it is no such call."""
         ...
 
 

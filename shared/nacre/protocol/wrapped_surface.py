@@ -45,6 +45,17 @@ class WrappedSurface:
         tools_for = getattr(self._inner, "tools_for", None)
         return self._inner.tools() if tools_for is None else tools_for(principal)
 
+    def view_names(self) -> frozenset[str]:
+        """Return the names of the tools that exist for views; other clients do not know them."""
+        names: Callable[[], frozenset[str]] | None = getattr(self._inner, "view_names", None)
+        return frozenset() if names is None else names()
+
+    def views_for(self, principal: Principal | None) -> Definitions:
+        """Return the definitions of these tools that this caller sees."""
+        views_for: Callable[[Principal | None], Definitions] | None
+        views_for = getattr(self._inner, "views_for", None)
+        return () if views_for is None else views_for(principal)
+
     def get_tool(self, name: str) -> WireTool | None:
         """Return the tool, None for an unknown name."""
         return self._inner.get_tool(name)

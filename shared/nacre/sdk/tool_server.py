@@ -37,13 +37,17 @@ class ToolServer(ResourceShelf, PromptShelf):
         self.title = title
         self.instructions = instructions
         self._tools: dict[str, Tool] = {}
+        self._unlisted: frozenset[str] = frozenset()
         self._tool_definitions: tuple[dict[str, Any], ...] = ()
         self._completions = Completions()
 
     # Tools.
 
-    def register_tool(self, tool: T) -> T:
-        """Add a tool; one with the same name is replaced."""
+    def register_tool(self, tool: T, *, listed: bool = True) -> T:
+        """Add a tool; one with the same name is replaced.
+
+        A tool that is not listed can be called, but no client or model sees it in a list.
+        """
         with self.leaving_out("tool", getattr(tool, "name", getattr(tool, "__name__", tool))):
             if not isinstance(tool, Tool):
                 raise TypeError(
@@ -53,7 +57,12 @@ class ToolServer(ResourceShelf, PromptShelf):
                 raise tool.error
             check_json(tool.definition)
             self._tools[tool.name] = tool
-            self._tool_definitions = tuple(item.definition for item in self._tools.values())
+            self._unlisted -= {tool.name}
+            if not listed:
+                self._unlisted |= {tool.name}
+            self._tool_definitions = tuple(
+                item.definition for item in self._tools.values() if item.name not in self._unlisted
+            )
         return tool
 
     def get_tool(self, name: str) -> Tool | None:

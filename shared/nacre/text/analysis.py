@@ -9,6 +9,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from nacre.text.characters import Replacements
 from nacre.text.stemming import stem
@@ -36,6 +37,9 @@ STOP_WORDS = frozenset(_WORDS.split())
 """In lower case, with straight apostrophes."""
 
 
+_CACHED_WORDS = 20_000  # a few megabytes, as for stems
+_CACHED_TEXTS = 4096  # about 6 MB of short notes
+_CACHED_LENGTH = 500  # longer texts are not cached
 _MAX_TERM = 64  # longer ones are noise, and an index keeps every term
 _FIRST_PICTOGRAM = 0x2600  # symbols before it are signs such as degrees and copyright
 _END_PUNCTUATION = ".!?,;:\u2026\u3002\u3001\uff0e\uff0c\uff01\uff1f \t\n"
@@ -56,7 +60,17 @@ _LONE_HAN = re.compile(
 
 def terms(text: str) -> tuple[str, ...]:
     """Return the terms of a text for keyword search, in order and with repetitions."""
+    if text.isascii():
+        return tuple(filter(None, map(_term, _plain(text).split())))
     return tuple(_terms(_plain(text)))
+
+
+def distinct_terms(text: str) -> frozenset[str]:
+    """Return the terms of a text without repetitions; those of recent short texts are cached.
+
+    A search compares its words with the texts of many memories, mostly the same as the last.
+    """
+    return _distinct_terms(text) if len(text) <= _CACHED_LENGTH else frozenset(terms(text))
 
 
 def mostly_cjk(text: str) -> bool:
@@ -75,18 +89,36 @@ def fingerprint(action: str, actors: Sequence[str], when: Sequence[str]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+@lru_cache(_CACHED_TEXTS)
+def _distinct_terms(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
 def _terms(plain: str) -> Iterator[str]:
     for part in _PARTS.finditer(plain):
         word = part["word"]
         if word is None:
             yield from _pairs(part["unspaced"])
-        elif word not in STOP_WORDS:
-            # "'s" is an ending; any other apostrophe is part of a name.
-            word = word.removesuffix("'s").replace("'", "")
-            if word.isdecimal():
-                word = word.lstrip("0") or "0"  # the 8th of May is 05-08 in a date
-            if word and word not in STOP_WORDS:
-                yield stem(word[:_MAX_TERM])
+        elif term := _term(word):
+            yield term
+
+
+def _term(word: str) -> str:
+    """Return the term of a word in plain letters; "" for a stop word."""
+    return _short_term(word) if len(word) <= _MAX_TERM else _any_term(word)
+
+
+def _any_term(word: str) -> str:
+    if word in STOP_WORDS:
+        return ""
+    # "'s" is an ending; any other apostrophe is part of a name.
+    word = word.removesuffix("'s").replace("'", "")
+    if word.isdecimal():
+        word = word.lstrip("0") or "0"  # the 8th of May is 05-08 in a date
+    return "" if word in STOP_WORDS else stem(word[:_MAX_TERM])
+
+
+_short_term = lru_cache(_CACHED_WORDS)(_any_term)
 
 
 def _pairs(run: str) -> Iterator[str]:

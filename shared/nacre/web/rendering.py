@@ -1,20 +1,13 @@
 """Rendering of pages: Jinja templates, static files and a strict content policy."""
 
-import hashlib
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from nacre import __version__
 from nacre.web.portal_parts import base_url
-
-PAGES = Path(__file__).with_name("pages")
-STATIC = PAGES / "static"
+from nacre.web.templates import static_files, templates
 
 # No inline script or style, nothing from elsewhere. `form-action` is left out: browsers apply
 # it to where a form's answer redirects, which for a consent is the client's own address.
@@ -32,17 +25,11 @@ HEADERS: Mapping[str, str] = {
 }
 """The headers of every page."""
 
-_TYPES = {
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
-
 
 def page(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Render a template; `signed_in` among the values shows the owner's menu."""
     values.setdefault("signed_in", None)
-    text = _templates().get_template(name).render(values)
+    text = templates().get_template(name).render(values)
     return HTMLResponse(text, status, dict(headers(request)))
 
 
@@ -58,7 +45,7 @@ def static_file(name: str, mark: str = "") -> Response:
 
     During a deployment an old process may be asked for the files of a new one.
     """
-    file = _files().get(name)
+    file = static_files().get(name)
     if file is None:
         return Response(status_code=404)
     content, kind, current_mark = file
@@ -69,42 +56,3 @@ def static_file(name: str, mark: str = "") -> Response:
         "X-Content-Type-Options": "nosniff",
     }
     return Response(content, 200, caching, kind)
-
-
-def static_url(name: str) -> str:
-    """Return where a page finds a file of this version."""
-    return f"/static/{name}?v={_files()[name][2]}"
-
-
-@cache
-def _files() -> Mapping[str, tuple[bytes, str, str]]:
-    """Return the files by name: content, type, and the mark of this content."""
-    files = {}
-    for path in sorted(STATIC.iterdir()):
-        if path.suffix in _TYPES:
-            content = path.read_bytes()
-            mark = hashlib.sha256(content).hexdigest()[:12]
-            files[path.name] = (content, _TYPES[path.suffix], mark)
-    return files
-
-
-def _counted(count: int, singular: str, plural: str = "") -> str:
-    """Return a count with its noun, as `counted` does, with commas between thousands."""
-    # Imported late: the sign-in page does not need it.
-    from nacre.being.memory.text.memory_text import counted  # noqa: PLC0415
-
-    return f"{count:,}{counted(count, singular, plural).removeprefix(str(count))}"
-
-
-@cache
-def _templates() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader([PAGES, PAGES.parents[1]]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
-    environment.globals |= {"static": static_url, "version": __version__, "counted": _counted}
-    return environment

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from nacre.access.tokens.authentication import Gate
+    from nacre.adapters.aws.deployment import StackDeployment
     from nacre.adapters.aws.dynamodb.append import SignedAppend
     from nacre.adapters.aws.dynamodb.get import SignedGet
     from nacre.adapters.aws.dynamodb.residue import DynamoResidue
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from nacre.adapters.aws.kms_vault import KmsVault
     from nacre.adapters.aws.log_levels import StoredLogLevels
     from nacre.adapters.aws.s3_blobs import S3Blobs
+    from nacre.adapters.aws.s3_media_links import S3MediaLinks
     from nacre.adapters.aws.sqs_queue import SqsDeadLetters, SqsQueue
     from nacre.adapters.aws.ssm_secrets import SsmSecrets
+    from nacre.adapters.vectors.file_copies import FileCopies
     from nacre.being.orders.order.request import OrderLimits
     from nacre.firewall.suggested_commands import Commands
     from nacre.jobs.notifying_queue import JobSignal
@@ -52,7 +55,8 @@ class StackPorts:
     """The ports over a stack's services, which the settings name.
 
     `role` is what this process is: a function that API Gateway waits for, the worker, or a
-    command on the owner's machine, which has read the stack's `outputs`.
+    command on the owner's machine, or a server in a container. The last two have read the stack's
+    `outputs`, and have credentials that only boto3 reads.
     """
 
     is_stack = True
@@ -63,7 +67,7 @@ class StackPorts:
     def __init__(
         self,
         settings: "Settings",
-        role: Literal["gateway", "worker", "command"] = "gateway",
+        role: Literal["gateway", "worker", "command", "server"] = "gateway",
         outputs: "dict[str, str] | None" = None,
         *,
         clients: "Callable[[str], Any] | None" = None,
@@ -74,7 +78,7 @@ class StackPorts:
         self._role = role
         self._outputs = outputs or {}
         self._clients = clients
-        self.asks_worker = role == "command"
+        self.asks_worker = role in ("command", "server")
         # The portal serves clients that publish their metadata on the internet.
         self.fetches_documents = role == "gateway"
         # The functions behind the gateway have no right to change messages of the queue.
@@ -129,7 +133,7 @@ class StackPorts:
 
     def read(self, key: tuple[str, str]) -> "Item | None":
         """Return an item of `data` by one signed request, without boto3."""
-        if self._role == "command":  # credentials of a profile, which only boto3 reads
+        if self._role in ("command", "server"):
             from nacre.ports.items.table import Key
 
             return self.data.get(Key(*key))
@@ -176,6 +180,16 @@ class StackPorts:
 
         self._settings.require("bucket")
         return S3Blobs(self.client("s3"), self._settings.bucket, kms_key_id=self._settings.key_arn)
+
+    @lazy
+    def media_links(self) -> "S3MediaLinks":
+        """Links for large media."""
+        from nacre.adapters.aws.s3_media_links import S3MediaLinks
+
+        self._settings.require("bucket")
+        return S3MediaLinks(
+            self.client("s3"), self._settings.bucket, kms_key_id=self._settings.key_arn
+        )
 
     @lazy
     def vault(self) -> "KmsVault":
@@ -231,18 +245,44 @@ class StackPorts:
             clock=self.clock,
         )
 
-    def vectors(self, emb_id: str) -> "VectorIndex":
-        """Return the index that searches the items themselves."""
-        from nacre.adapters.vectors.item_vectors import ItemVectors
+    @lazy
+    def deployment(self) -> "StackDeployment":
+        """The resources of the stack."""
+        from nacre.adapters.aws.deployment import StackDeployment
 
-        return ItemVectors(self.data, emb_id)
+        return StackDeployment(self.client, self._settings.stack, clock=self.clock)
+
+    def vectors(self, emb_id: str) -> "VectorIndex":
+        """Return the index in files if that is enabled, else the one that searches the items."""
+        if not self._settings.search_files:
+            from nacre.adapters.vectors.item_vectors import ItemVectors
+
+            return ItemVectors(self.data, emb_id)
+        from nacre.adapters.vectors.file_vectors import FileVectors
+
+        return FileVectors(
+            self.data,
+            lambda: self.blobs,
+            emb_id,
+            copies=self._copies,
+            clock=self.clock,
+            rng=self.rng,
+        )
+
+    @lazy
+    def _copies(self) -> "FileCopies":
+        from nacre.adapters.vectors.file_copies import FileCopies
+        from nacre.core.limits import INDEX_COPY_BYTES, INDEX_COPY_SECONDS
+
+        return FileCopies(size=INDEX_COPY_BYTES, seconds=INDEX_COPY_SECONDS)
 
     @lazy
     def trail(self) -> "BeingTrails":
         """Writes the audit of this execution environment, without boto3."""
         from nacre.wiring.features.firewall import BeingTrails
 
-        return BeingTrails(self._signed_append, self._settings.stack, self.clock)
+        table = self.data if self._role == "server" else self._signed_append
+        return BeingTrails(table, self._settings.stack, self.clock)
 
     def records(self, being_id: str) -> "AuditRecords":
         """Return the audit of a Being."""
@@ -304,7 +344,9 @@ def worker_ports(settings: "Settings") -> StackPorts:
     return StackPorts(settings, "worker")
 
 
-def open_stack(stack: str, settings: "Settings") -> Home:
+def open_stack(
+    stack: str, settings: "Settings", role: Literal["command", "server"] = "command"
+) -> Home:
     """Return a deployed stack as the commands see it; its outputs name its services."""
     client = Clients(settings)
     outputs = stack_outputs(stack, client)
@@ -316,8 +358,9 @@ def open_stack(stack: str, settings: "Settings") -> Home:
         bucket=outputs["BucketName"],
         key_arn=outputs["KeyArn"],
         secrets_path=f"/nacre/{stack}",
+        search_files=outputs.get("SearchFiles") == "on",
     )
-    return compose(StackPorts(named, "command", outputs, clients=client), settings)
+    return compose(StackPorts(named, role, outputs, clients=client), settings)
 
 
 def stack_outputs(stack: str, client: "Callable[[str], Any]") -> dict[str, str]:
@@ -356,6 +399,15 @@ class Clients:
                 "there are no AWS credentials; run 'aws configure', or set AWS_PROFILE"
             )
 
+    @property
+    def _signing(self) -> dict[str, Any]:
+        """The options that sign links to S3 as KMS needs it, for the bucket's own region."""
+        style = "path" if self._endpoint_url else "virtual"
+        return {
+            "signature_version": "s3v4",
+            "s3": {"addressing_style": style, "us_east_1_regional_endpoint": "regional"},
+        }
+
     def __call__(self, service: str) -> Any:
         from botocore.config import Config
 
@@ -366,7 +418,10 @@ class Clients:
                 service,  # type: ignore[call-overload]  # its name is a literal at every call
                 endpoint_url=self._endpoint_url,
                 config=Config(
-                    retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=20
+                    retries={"total_max_attempts": 1},
+                    connect_timeout=5,
+                    read_timeout=20,
+                    **(self._signing if service == "s3" else {}),
                 ),
             )
         refuse_broken_answers(client)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nacre.being.memory.index.jobs import IndexWork
     from nacre.being.memory.services import MemoryServices
     from nacre.being.orders.order.run import Orders
-    from nacre.being.patrol.executor import PatrolExecutor
+    from nacre.being.patrol.command_patrols import PatrolExecutor
     from nacre.being.patrol.jobs import PatrolJobs
     from nacre.being.patrol.planning.model_choice import ModelAccess
     from nacre.being.patrol.trigger import PatrolRequests
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from nacre.firewall.entry.visible_lists import VisibleLists
     from nacre.firewall.policies.stored_policy import Policies
     from nacre.firewall.rules.policy import Policy
+    from nacre.gateway.calls.owner_logins import OwnerLogins
     from nacre.gateway.joined_surface import LazyMounts
+    from nacre.gateway.login.logins import Logins
     from nacre.gateway.mounts import Mounts
+    from nacre.gateway.on_demand.search import ToolSearch
     from nacre.jobs.lease import Leases
     from nacre.jobs.loop import Report, WorkerLoop
     from nacre.jobs.worker import Worker
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from nacre.protocol.application_rules import Explainer
     from nacre.protocol.context import Context
     from nacre.protocol.dispatch.request_state import RequestStates
+    from nacre.protocol.surface import Surface
+    from nacre.sdk.tool_server import ToolServer
     from nacre.wiring.features.embeddings import Embedders
     from nacre.wiring.features.index import SearchIndex
     from nacre.wiring.features.tasks import TaskParts
@@ -70,6 +75,8 @@ class Home:
 
     def close(self) -> None:
         """Close sessions with other servers, then the ports."""
+        if "tool_search" in vars(self):
+            self.tool_search.close()
         if "mounts" in vars(self):
             self.mounts.close()
         self.ports.close()
@@ -203,7 +210,10 @@ class Home:
         """The patrols that a worker runs."""
         from nacre.being.patrol.jobs import PatrolJobs
         from nacre.being.patrol.patrol import Patrol
+        from nacre.core.limits import CAPTURED_FACTS_A_DAY
+        from nacre.core.metrics import PATROLS, count
 
+        heard_facts = self.settings.heard_facts
         ports, memory = self.ports, self.memory_services.memory
         patrol = Patrol(
             ports.data,
@@ -211,10 +221,17 @@ class Home:
             memory,
             self.index.indexing,
             clock=ports.clock,
-            heard_facts=self.settings.heard_facts,
+            heard_facts=heard_facts or 0,
+            captured_facts=CAPTURED_FACTS_A_DAY if heard_facts is None else heard_facts,
         )
         return PatrolJobs(
-            patrol, ports.data, ports.queue, self.model_access, memory.trigger, ports.clock
+            patrol,
+            ports.data,
+            ports.queue,
+            self.model_access,
+            memory.trigger,
+            ports.clock,
+            lambda: count(self.settings.stack, "patrol", {PATROLS: 1}),
         )
 
     @lazy
@@ -236,7 +253,7 @@ class Home:
     @lazy
     def patrol_work(self) -> "PatrolExecutor":
         """Runs patrols to their end, in this process or in the stack's worker."""
-        from nacre.being.patrol.executor import LocalPatrols, StackPatrols
+        from nacre.being.patrol.command_patrols import LocalPatrols, StackPatrols
 
         if not self.ports.asks_worker:
             return LocalPatrols(self.patrol_jobs, self.leases)
@@ -274,8 +291,18 @@ class Home:
         """The MCP server."""
         from nacre.being.application import Application
 
+        surface: Surface = self.surface
+        if self.settings.tools != "all":
+            from nacre.gateway.on_demand.surface import OnDemandSurface
+
+            surface = OnDemandSurface(
+                surface,
+                lambda: self.tool_search,
+                mode=self.settings.tools,
+                visible=self.settings.visible_tools,
+            )
         return Application(
-            self.surface,
+            surface,
             self.request_states,
             call_bytes=self.ports.call_bytes,
             tasks=lambda: self.tasks.requests,
@@ -299,6 +326,7 @@ class Home:
         from functools import cache
 
         from nacre.being.application import being_server
+        from nacre.console.views.view_surface import ViewSurface
         from nacre.firewall.entry.guarded_surface import GuardedSurface
         from nacre.gateway.joined_surface import JoinedSurface
         from nacre.wiring.features.orders import with_orders
@@ -314,9 +342,17 @@ class Home:
             tools, self.ports, self.settings, lambda: self.orders, name=self._order_name
         )
         joined = JoinedSurface(
-            server, lambda: self.mounts, no_other_servers(self.ports, self.settings)
+            ViewSurface(server, self._views),
+            lambda: self.mounts,
+            no_other_servers(self.ports, self.settings),
         )
         return GuardedSurface(joined, cache(lambda: self.entry), lambda: self.visible_lists)
+
+    def _views(self) -> "ToolServer":
+        """The tools whose results are shown as views."""
+        from nacre.wiring.features.views import build_views
+
+        return build_views(self)
 
     def _capabilities(self, context: "Context") -> list[dict[str, str]]:
         from nacre.gateway.joined_surface import capability_tools
@@ -367,7 +403,28 @@ class Home:
         """The other servers."""
         from nacre.wiring.features.gateway import build_mounts
 
-        return build_mounts(self.ports, self.settings, lambda: self.entry)
+        return build_mounts(self.ports, self.settings, lambda: self.entry, self.owner_logins)
+
+    @lazy
+    def owner_logins(self) -> "OwnerLogins":
+        """The logins of owners, as requests to other servers use them."""
+        from nacre.wiring.features.logins import owner_logins
+
+        return owner_logins(self)
+
+    @lazy
+    def logins(self) -> "Logins":
+        """The logins of owners to other servers."""
+        from nacre.wiring.features.logins import build_logins
+
+        return build_logins(self.ports, self.settings)
+
+    @lazy
+    def tool_search(self) -> "ToolSearch":
+        """Finds tools that are not in the lists."""
+        from nacre.wiring.features.on_demand import build_tool_search
+
+        return build_tool_search(self.ports, lambda: self.embedders)
 
     # Work in the background.
 
@@ -389,22 +446,23 @@ class Home:
     def worker(self, rules: "Explainer") -> "Worker":
         """Return a worker for every kind of job; `rules` turn an error in a task into an answer."""
         from nacre.jobs.worker import Worker
-        from nacre.wiring.features.memory import register_memory_jobs
+        from nacre.wiring.features.memory import register_memory_jobs, sweep_jobs
 
         worker = Worker(self.leases)
-        register_memory_jobs(worker, self.index, self.patrol_jobs, stack=self.settings.stack)
+        sweep = sweep_jobs(self.index, self.patrol_jobs, stack=self.settings.stack)
+        register_memory_jobs(worker, self.index, self.patrol_jobs, sweep)
         self.tasks.register(worker, lambda: self.surface, rules)
         return worker
 
     def worker_loop(self, report: "Report", rules: "Explainer") -> "WorkerLoop":
         """Return a worker that takes jobs from the queue in threads of this process."""
         from nacre.jobs.loop import WorkerLoop
-        from nacre.wiring.features.memory import sweep_memories
+        from nacre.wiring.features.memory import sweep_jobs
 
         def sweep() -> None:
             # Without writes, nothing else would remove expired items.
             self.ports.purge()
-            sweep_memories(self.index, self.patrol_jobs)
+            sweep_jobs(self.index, self.patrol_jobs).run()
 
         loop = WorkerLoop(self.ports.queue, self.worker(rules), report, sweep=sweep)
         self.ports.job_signal.on_job = loop.wake

@@ -34,6 +34,7 @@ def console_parts(home: "Home", options: str = "", stdio: "Sequence[str]" = ()) 
 def control_parts(home: "Home") -> Control:
     """Return the parts of the pages about control; each is opened at its first use."""
     from nacre.wiring.features.server_sources import server_lists
+    from nacre.wiring.features.servers import references_of
 
     ports = home.ports
     return Control(
@@ -44,6 +45,8 @@ def control_parts(home: "Home") -> Control:
         keys=lambda: home.llm_keys,
         records=ports.records,
         servers=lambda: server_lists(ports, home.settings),
+        logins=lambda: home.logins,
+        references=lambda: references_of(ports),
         own_tools=own_tools,
         policy_file=lambda: None if ports.is_stack else policy_file(home.settings),
         is_laptop=not ports.is_stack,

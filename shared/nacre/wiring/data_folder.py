@@ -1,6 +1,8 @@
 """The folder where the laptop stores all data, private to its owner."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from nacre.core.errors import ConfigurationError
@@ -43,3 +45,12 @@ def _unusable(folder: str | Path, reason: str) -> ConfigurationError:
         f"{folder}: cannot be the data folder ({reason}); choose another one with --data-dir "
         "or NACRE_HOME"
     )
+
+
+@contextmanager
+def file_lock(file: Path, *, seconds: float) -> Iterator[bool]:
+    """Hold the lock of a file until the block ends; yields False if another process holds it."""
+    from nacre.adapters.files.file_lock import locked
+
+    with locked(file, seconds=seconds) as is_held:
+        yield is_held

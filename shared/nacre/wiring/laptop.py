@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nacre.jobs.notifying_queue import AnnouncingQueue, JobSignal
     from nacre.ports.audit import AuditRecords
     from nacre.ports.items.table import Item
+    from nacre.ports.media_links import MediaLinks
     from nacre.ports.vectors import VectorIndex
 
 QUEUE = "jobs"
@@ -50,6 +51,7 @@ class LaptopPorts:
     mcp_url: str | None = None
     wake: "Callable[[str], None] | None" = None
     health = None
+    deployment = None
 
     def __init__(
         self,
@@ -121,6 +123,11 @@ class LaptopPorts:
         from nacre.adapters.files.blobs import FileBlobs
 
         return FileBlobs(self.folder / BLOBS, now=self.clock)
+
+    @property
+    def media_links(self) -> "MediaLinks":
+        """Links for large media, which a laptop does not need."""
+        raise AssertionError("media pass by links on a stack only")
 
     @lazy
     def vault(self) -> "FileVault":

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from nacre.ports.audit import AuditRecords
     from nacre.ports.blobs import Blobs
     from nacre.ports.dead_letters import DeadLetters
+    from nacre.ports.deployment import Deployment
     from nacre.ports.health import Health
     from nacre.ports.items.table import Item, Table
+    from nacre.ports.media_links import MediaLinks
     from nacre.ports.processes import Holders
     from nacre.ports.queue import Queue
     from nacre.ports.residue import Residue
@@ -118,6 +120,11 @@ class Ports(Protocol):
         ...
 
     @property
+    def media_links(self) -> "MediaLinks":
+        """Links for large media; only where `is_stack`."""
+        ...
+
+    @property
     def vault(self) -> "Vault":
         """Seals the secrets of Beings."""
         ...
@@ -139,6 +146,11 @@ class Ports(Protocol):
     @property
     def health(self) -> "Health | None":
         """The alarms and figures of a stack."""
+        ...
+
+    @property
+    def deployment(self) -> "Deployment | None":
+        """The resources of a stack, as its owner sees them."""
         ...
 
     def vectors(self, emb_id: str) -> "VectorIndex":

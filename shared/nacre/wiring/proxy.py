@@ -1,7 +1,10 @@
 """The parts of a proxy before somebody else's server: policy, pins, approvals and audit."""
 
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
+from nacre.access.owners import DEFAULT_OWNER
 from nacre.core.clock import Clock, system_clock
 from nacre.core.errors import InvalidInputError
 from nacre.core.lazy_dataclasses import dataclass
@@ -12,11 +15,14 @@ from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage
 from nacre.firewall.pins import GLOBAL, Pins
 from nacre.firewall.rules.rule import NOWHERE, Surroundings
 from nacre.protocol.dispatch.request_state import RequestStates
-from nacre.wiring.compose import compose
-from nacre.wiring.features.firewall import LateApprover
+from nacre.wiring.compose import Home, compose
+from nacre.wiring.features.firewall import LateApprover, LateLimits
 from nacre.wiring.features.policies import Tell, laptop_policies, to_stderr
 from nacre.wiring.laptop import LaptopPorts
 from nacre.wiring.settings import Settings
+
+if TYPE_CHECKING:
+    from nacre.http_client.bearer import Bearer
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,8 @@ class ProxyParts:
 
     new_guard: Callable[..., Guard]
     look: Callable[[bytes, LargeMessage], LargeFindings | None]
+    # The default owner's login to a remote server, by its name and its URL.
+    login: "Callable[[str, str], Bearer]"
     close: Callable[[], None]
 
 
@@ -50,7 +58,14 @@ def open_proxy(
     source = laptop_policies(ports, settings, tell)
     approver = LateApprover(ports, lambda: source.current().settings)
     judge = Judge(
-        source, ports.trail, tell, server, where, approver=approver, commands=ports.commands
+        source,
+        ports.trail,
+        tell,
+        server,
+        where,
+        approver=approver,
+        commands=ports.commands,
+        limits=LateLimits(ports),
     )
     pins = Pins(ports.data, GLOBAL)
     states = RequestStates(lambda: home.signing_keys(), clock)
@@ -64,4 +79,15 @@ def open_proxy(
     def look(raw: bytes, large: LargeMessage) -> LargeFindings | None:
         return screening.look(raw, large.method, large.sections, lines=large.lines)
 
-    return ProxyParts(new_guard, look, home.close)
+    return ProxyParts(new_guard, look, partial(_login, home), home.close)
+
+
+def _login(home: Home, server: str, url: str) -> "Bearer":
+    """Return the tokens for a URL: of the login with this name, else of any with this URL."""
+    from nacre.gateway.login.bearer import LoginBearer
+    from nacre.gateway.login.logins import LoginServer
+
+    logins = home.logins
+    names = [server, *(status.server for status in logins.store.of_owner(DEFAULT_OWNER))]
+    usable = (name for name in names if logins.store.load(DEFAULT_OWNER, name, url) is not None)
+    return LoginBearer(logins, DEFAULT_OWNER, LoginServer(next(usable, server), url))

@@ -7,13 +7,14 @@ instead of a dataclass saves a tenth of that start.
 import os
 import sys
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from nacre.core.errors import ConfigurationError, InvalidInputError
 from nacre.core.limits import (
     ADDRESS_CONNECTIONS,
     HTTP_CONNECTIONS,
     LLM_DAILY_TOKENS,
+    TOOLS_ON_DEMAND,
     TRANSCRIBE_PRICE,
 )
 
@@ -83,9 +84,10 @@ VARIABLES: Mapping[str, Variable] = {
     "embeddings": Variable(
         "NACRE_EMBEDDINGS",
         "Model that finds memories by meaning: builtin (a sentence encoder for sixteen languages), "
-        "builtin-static (a table of English words), builtin-multilingual (a table of words in 101 "
-        "languages), onnx:PATH (a folder with a sentence encoder), openai (an OpenAI-compatible "
-        "endpoint) or none (search by words only).",
+        "builtin-best (the same, and an encoder that is better for English), builtin-static (a "
+        "table of English words), builtin-multilingual (a table of words in 101 languages), "
+        "onnx:PATH (a folder with a sentence encoder), openai (an OpenAI-compatible endpoint) or "
+        "none (search by words only).",
         "builtin",
     ),
     "embedding_model": Variable(
@@ -148,8 +150,8 @@ VARIABLES: Mapping[str, Variable] = {
     "heard_facts": Variable(
         "NACRE_HEARD_FACTS",
         "Facts a day that a patrol without a language model may keep from what a user says in "
-        "messages, such as 20; 0 means none.",
-        "0",
+        "messages, such as 20; 0 means none. Not set: 20 from captured conversations, and none "
+        "from other messages.",
     ),
     "transcribe_model": Variable(
         "NACRE_TRANSCRIBE_MODEL",
@@ -174,6 +176,11 @@ VARIABLES: Mapping[str, Variable] = {
         "Dollars for a minute of audio; counts towards NACRE_LLM_DAILY_DOLLARS.",
         f"{TRANSCRIBE_PRICE}, as whisper-1 at OpenAI",
     ),
+    "media_links": Variable(
+        "NACRE_MEDIA_LINKS",
+        "On AWS: on lets clients upload and download large media of orders by links to the bucket.",
+        "off",
+    ),
     "order_name": Variable(
         "NACRE_ORDER_NAME",
         "Name of the tool for orders, unless a Being has its own (nacre being order-name): order_ "
@@ -189,6 +196,12 @@ VARIABLES: Mapping[str, Variable] = {
     "qdrant_secret": Variable(
         "NACRE_QDRANT_SECRET",
         "On AWS: the parameter of Systems Manager that holds that key.",
+    ),
+    "search_files": Variable(
+        "NACRE_SEARCH_FILES",
+        "On AWS without Qdrant: on keeps the search index of each Being in a file in the stack's "
+        "bucket; off searches the items.",
+        "off",
     ),
     "policy_file": Variable(
         "NACRE_POLICY",
@@ -210,6 +223,19 @@ VARIABLES: Mapping[str, Variable] = {
         "Tools of your own servers that read-only tokens may call because they change nothing, "
         "separated by commas, such as mcp__notes__find; * matches any characters.",
     ),
+    "tools": Variable(
+        "NACRE_TOOLS",
+        "Which tools of other servers a list has: all, search (none but NACRE_VISIBLE_TOOLS; a "
+        "model finds and calls the others through find_tools and call_tool), or auto (search when "
+        f"there are more than {TOOLS_ON_DEMAND}).",
+        "auto",
+    ),
+    "visible_tools": Variable(
+        "NACRE_VISIBLE_TOOLS",
+        "Tools that a list always has, separated by commas, such as "
+        "recall,get_context,mcp__github__*; * matches any characters. none hides all.",
+        "the Being's own tools",
+    ),
     "private_networks": Variable(
         "NACRE_PRIVATE_NETWORKS",
         "On AWS: private networks in which other MCP servers may be, separated by commas, such as "
@@ -219,6 +245,10 @@ VARIABLES: Mapping[str, Variable] = {
         "NACRE_TRUSTED_PROXIES",
         "Proxies in front of `nacre serve`, by address or network, separated by commas, such as "
         "127.0.0.1,10.0.0.0/16. Their X-Forwarded-For headers name the clients in rate limits.",
+    ),
+    "front_secret": Variable(
+        "NACRE_FRONT_SECRET",
+        "On AWS: what the front of a stack sends, so that the portal trusts it to name callers.",
     ),
     "http_connections": Variable(
         "NACRE_HTTP_CONNECTIONS",
@@ -234,7 +264,11 @@ VARIABLES: Mapping[str, Variable] = {
     "secrets_path": Variable(
         "NACRE_SECRETS", "On AWS: path of the stack's secrets in Systems Manager."
     ),
-    "stack": Variable("NACRE_STACK", "On AWS: the name of the stack, for its metrics."),
+    "stack": Variable(
+        "NACRE_STACK",
+        "On AWS: the name of the stack, for its metrics. For `nacre serve --container`: the stack "
+        "whose Beings it serves.",
+    ),
     "resolves_tokens": Variable(
         "NACRE_RESOLVE_TOKENS",
         "on: the MCP function checks tokens itself, for a gateway without the authorizer; requires "
@@ -287,22 +321,27 @@ class Settings(NamedTuple):
     llm_daily_tokens: int = LLM_DAILY_TOKENS
     llm_daily_dollars: float = 0.0
     llm_prices: tuple[float, float] = (0.0, 0.0)
-    heard_facts: int = 0
+    heard_facts: int | None = None
     transcribe_model: str = ""
     transcribe_base_url: str = ""
     transcribe_api_key: Secret = Secret("")
     transcribe_secret: str = ""
     transcribe_price: float = TRANSCRIBE_PRICE
+    media_links: bool = False
     order_name: str = ""
     qdrant_url: str = ""
     qdrant_api_key: Secret = Secret("")
     qdrant_secret: str = ""
+    search_files: bool = False
     policy_file: str = ""
     servers_file: str = ""
     tool_servers: tuple[str, ...] = ()
     read_tools: tuple[str, ...] = ()
+    tools: Literal["auto", "search", "all"] = "auto"
+    visible_tools: tuple[str, ...] | None = None
     private_networks: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
+    front_secret: Secret = Secret("")
     http_connections: int = HTTP_CONNECTIONS
     address_connections: int = ADDRESS_CONNECTIONS
     secrets_path: str = ""
@@ -361,16 +400,21 @@ class Settings(NamedTuple):
             qdrant_url=_url("NACRE_QDRANT_URL", read("qdrant_url")),
             qdrant_api_key=Secret(read("qdrant_api_key")),
             qdrant_secret=read("qdrant_secret"),
+            search_files=_switch("NACRE_SEARCH_FILES", read("search_files")),
             policy_file=read("policy_file"),
             servers_file=read("servers_file"),
             tool_servers=_listed(read("tool_servers")),
             read_tools=_listed(read("read_tools")),
+            tools=_tools(read("tools")),
+            visible_tools=_visible_tools(read("visible_tools")),
             private_networks=_networks("NACRE_PRIVATE_NETWORKS", read("private_networks")),
             trusted_proxies=_proxies("NACRE_TRUSTED_PROXIES", read("trusted_proxies")),
+            front_secret=Secret(read("front_secret")),
             http_connections=_count("http_connections", read("http_connections")),
             address_connections=_count("address_connections", read("address_connections")),
             secrets_path=read("secrets_path"),
             stack=read("stack"),
+            media_links=_switch("NACRE_MEDIA_LINKS", read("media_links")),
             resolves_tokens=_switch("NACRE_RESOLVE_TOKENS", read("resolves_tokens")),
             tokens_table=read("tokens_table"),
             data_table=read("data_table"),
@@ -411,7 +455,7 @@ def variable(name: str) -> str | None:
 
 
 def user_policy_file(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the path of a user's policy, where NACRE_POLICY names no other."""
+    """Return the path of a user's policy if NACRE_POLICY names none."""
     home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111  no pathlib here
     base = environment.get("XDG_CONFIG_HOME", "")
     return f"{base if base.startswith('/') else home + '/.config'}/nacre/policy.toml"
@@ -434,15 +478,20 @@ def _switch(variable: str, value: str) -> bool:
     return value.lower() == "on"
 
 
+_EMBEDDINGS = (
+    *("builtin", "builtin-best", "builtin-static", "builtin-multilingual"),
+    *("openai", "none"),
+)
+
+
 def _embeddings(value: str) -> str:
-    if value in ("builtin", "builtin-static", "builtin-multilingual", "openai", "none"):
+    if value in _EMBEDDINGS:
         return value
     if value.startswith("onnx:") and len(value) > len("onnx:"):
         return value
     if value:
         raise ConfigurationError(
-            f"NACRE_EMBEDDINGS: {value[:80]!r} is not one of builtin, builtin-static, "
-            "builtin-multilingual, onnx:PATH, openai, none"
+            f"NACRE_EMBEDDINGS: {value[:80]!r} is not one of {', '.join(_EMBEDDINGS)}, onnx:PATH"
         )
     return "builtin"
 
@@ -467,12 +516,14 @@ def _tokens(value: str) -> int:
     return int(value)
 
 
-def _facts(value: str) -> int:
-    if not (value.isascii() and (value or "0").isdecimal() and len(value) <= 3):
+def _facts(value: str) -> int | None:
+    if not value:
+        return None
+    if not (value.isascii() and value.isdecimal() and len(value) <= 3):
         raise ConfigurationError(
             f"NACRE_HEARD_FACTS: {value[:40]!r} is not a number from 0 to 999; 0 means none"
         )
-    return int(value or "0")
+    return int(value)
 
 
 def _count(field: str, value: str) -> int:
@@ -540,6 +591,24 @@ def _listed(value: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
+def _tools(value: str) -> Literal["auto", "search", "all"]:
+    match value.lower():
+        case "" | "auto":
+            return "auto"
+        case "search":
+            return "search"
+        case "all":
+            return "all"
+        case _:
+            raise ConfigurationError(f"NACRE_TOOLS: {value[:40]!r} is not auto, search or all")
+
+
+def _visible_tools(value: str) -> tuple[str, ...] | None:
+    if not value:
+        return None
+    return () if value.lower() == "none" else _listed(value)
+
+
 def _networks(variable: str, value: str) -> tuple[str, ...]:
     networks = _listed(value)
     for text in networks:
@@ -556,9 +625,9 @@ def _proxies(variable: str, value: str) -> tuple[str, ...]:
 
     for text in (proxies := _listed(value)):
         try:
-            # Whoever trusts all networks lets each caller say who it is.
+            # If all networks were trusted, every caller could claim any address.
             fits = ip_network(text).prefixlen > 0
-        except ValueError:  # also 10.0.0.1/16, which the server would take for nobody's
+        except ValueError:  # also 10.0.0.1/16, which the server would never match
             fits = False
         if not fits:
             raise ConfigurationError(
@@ -601,6 +670,11 @@ def user_data_folder(environment: Mapping[str, str] = os.environ) -> str:
     return _user_data_folder(sys.platform, environment)
 
 
+def data_folder(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the data folder without reading the other settings."""
+    return _data_folder(environment.get("NACRE_HOME", ""), environment)
+
+
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[tuple[str, str]]:
     """Return variables that look like settings, each with the setting that is probably meant."""
     from difflib import get_close_matches
@@ -610,6 +684,28 @@ def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[tuple
         name for name in environment if name.upper().startswith("NACRE_") and name not in names
     )
     return [(name, "".join(get_close_matches(name.upper(), names, 1, 0.75))) for name in unknown]
+
+
+def service_variables(
+    environment: Mapping[str, str] = os.environ,
+) -> tuple[dict[str, str], list[str]]:
+    """Return the variables for a service of this user, and the names of secrets that it lacks.
+
+    PATH is included, because the system's own rarely has the programs of other servers.
+    """
+    defaults = Settings._field_defaults
+    names = {variable.name: defaults.get(field) for field, variable in VARIABLES.items()}
+    chosen = {
+        name: environment[name]
+        for name in ("PATH", "XDG_CONFIG_HOME", "SSL_CERT_FILE", *names)
+        if environment.get(name)
+        and not isinstance(names.get(name), Secret)
+        and not name.startswith("AWS_")
+        and name != VARIABLES["data_folder"].name  # the command line names the folder
+    }
+    secrets = [name for name, default in names.items() if isinstance(default, Secret)]
+    present = [name for name in (*secrets, "OPENAI_API_KEY") if environment.get(name)]
+    return chosen, [name for name in present if not name.startswith("AWS_")]
 
 
 def is_on_path(environment: Mapping[str, str] = os.environ) -> bool:
@@ -637,5 +733,5 @@ def _user_data_folder(platform: str, environment: Mapping[str, str]) -> str:
     if platform == "darwin":
         return f"{home}/Library/Application Support/Nacre"
     base = environment.get("XDG_DATA_HOME", "")
-    # The specification: a relative path there is invalid and ignored.
+    # By the XDG specification, a relative path is invalid and ignored.
     return f"{base if base.startswith('/') else home + '/.local/share'}/nacre"

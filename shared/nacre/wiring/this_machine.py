@@ -85,7 +85,7 @@ def with_bases(where: Surroundings, folders: Iterable[str]) -> Surroundings:
 
 def with_command_bases(folders: Sequence[str], line: Sequence[str], cwd: str = "") -> list[str]:
     """Return the declared bases, and those that are certain from a server's command line."""
-    from nacre.firewall.wrap.base_folder import proposed_base, with_certain
+    from nacre.firewall.rules.arguments.proposed_base import proposed_base, with_certain
 
     home = str(Path.home())
     return list(with_certain(folders, proposed_base(line, cwd, home), home)[0])

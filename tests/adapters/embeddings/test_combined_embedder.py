@@ -3,17 +3,21 @@
 import numpy as np
 import pytest
 
-from nacre.adapters.embeddings.builtin_models import ENCODER
+from nacre.adapters.embeddings.builtin_models import BEST, ENCODER
 from nacre.adapters.embeddings.combined_embedder import CombinedEmbedder
+from nacre.adapters.embeddings.english_encoder import EnglishEncoder
+from nacre.adapters.embeddings.english_session import with_onnxruntime
 from nacre.adapters.embeddings.englishness import englishness
-from nacre.adapters.embeddings.sentence_encoder import SentenceEncoder
+from nacre.adapters.embeddings.multilingual_encoder import MultilingualEncoder
 from nacre.adapters.embeddings.static_embedder import StaticEmbedder, StaticTable
 from nacre.adapters.embeddings.vector_rules import Floats, units
 from nacre.adapters.embeddings.word_pieces import bert_words
 
 SPLIT = ENCODER.encoder_dimension
 TABLE = StaticTable(ENCODER.table)
-SENTENCES = SentenceEncoder()
+SENTENCES = MultilingualEncoder()
+ENGLISH = EnglishEncoder(with_onnxruntime)
+WITH_ENGLISH = CombinedEmbedder(BEST, SENTENCES, TABLE, ENGLISH)
 EMBEDDER = CombinedEmbedder(ENCODER, SENTENCES, TABLE)
 
 
@@ -22,7 +26,7 @@ def numbers(*texts: str) -> Floats:
 
 
 def english(text: str) -> float:
-    return englishness(text, len(TABLE.piece_ids(text)))
+    return TABLE.pieces(text).english
 
 
 def test_the_id_names_both_models_and_their_shares() -> None:
@@ -83,8 +87,48 @@ def test_other_languages_do_not(text: str) -> None:
 
 def test_the_less_a_text_is_english_the_less_the_table_counts() -> None:
     mixed = "The name of our hotel was Zum goldenen Bären"
-    length = len(bert_words(mixed))
+    words = bert_words(mixed)
 
-    assert englishness(mixed, length) == 1
-    assert 0 < englishness(mixed, length + 3) < 1
-    assert englishness(mixed, length + 30) == 0
+    assert englishness(words, len(words)) == 1
+    assert 0 < englishness(words, len(words) + 3) < 1
+    assert englishness(words, len(words) + 30) == 0
+
+
+def test_the_cosine_of_a_question_and_a_note_is_the_weighted_sum_of_two_encoders() -> None:
+    question, note = "Where does the cat sleep?", "The cat sleeps on the sofa"
+    combined = (
+        np.frombuffer(WITH_ENGLISH.query(question), "<f4"),
+        np.frombuffer(WITH_ENGLISH.documents([note])[0], "<f4"),
+    )
+    encoded = units(SENTENCES.rows([question, note]))
+    english_rows = ENGLISH.rows([question], queries=True)[0], ENGLISH.rows([note])[0]
+
+    share = BEST.encoder_share
+    expected = share * encoded[0] @ encoded[1] + (1 - share) * english_rows[0] @ english_rows[1]
+    assert WITH_ENGLISH.emb_id == "builtin:use-multilingual-3+arctic-embed-s:896:1.30"
+    assert combined[0] @ combined[1] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("question", "notes"),
+    [
+        ("猫はどこで寝ますか", ["猫はソファで寝ている", "税金の報告書", "東京で寿司を食べた"]),
+        (
+            "Wo schläft die Katze?",
+            ["Die Katze schläft auf dem Sofa", "Der Vermieter hat die Miete erhöht"],
+        ),
+        ("Where does the cat sleep?", ["猫はソファで寝ている", "税金の報告書"]),
+        ("猫はどこで寝ますか", ["The cat sleeps on the sofa", "A tax report for the office"]),
+    ],
+    ids=["Japanese", "German", "English of Japanese", "Japanese of English"],
+)
+def test_the_english_encoder_leads_no_question_about_other_languages(
+    question: str, notes: list[str]
+) -> None:
+    asked = np.frombuffer(WITH_ENGLISH.query(question), "<f4")
+    rows = np.array([np.frombuffer(v, "<f4") for v in WITH_ENGLISH.documents(notes)])
+    encoded = units(SENTENCES.rows([question, *notes]))
+
+    np.testing.assert_array_equal(np.argsort(rows @ asked), np.argsort(encoded[1:] @ encoded[0]))
+    other = abs(rows[:, SPLIT:] @ asked[SPLIT:])
+    assert (other <= 0.1 * abs(rows[:, :SPLIT] @ asked[:SPLIT])).all()

@@ -25,7 +25,7 @@ PROCESS = Path(__file__).with_name("vector_process.py")
 
 def found(index: LocalVectors, being: str = "b") -> list[str]:
     return ids(
-        index.search(being, Question(dense=unit(1), sparse=(), where=EVERY, limit=1000)).dense
+        index.search(being, Question(dense=unit(1), sparse=(), where=EVERY, limit=100_000)).dense
     )
 
 

@@ -15,7 +15,7 @@ from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
 from nacre.core.ids import new_uuid
 from nacre.ports.embedder import Embedder, Vector
-from nacre.ports.items.table import Table
+from nacre.ports.items.table import Table, Write
 from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, VectorIndex
 
 
@@ -57,10 +57,18 @@ class Failing:
     def __init__(self, index: VectorIndex) -> None:
         self.emb_id = index.emb_id
         self.is_derived = index.is_derived
+        self.is_told_in_transaction = index.is_told_in_transaction
         self.is_down = False
         self.before_upsert: Callable[[], object] = lambda: None
         self.upserted: list[str] = []
         self._index = index
+
+    def changes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
+        return self._index.changes(being_id, ids)
+
+    def settle(self, being_id: str) -> None:
+        self._check()
+        self._index.settle(being_id)
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         self._check()

@@ -249,6 +249,13 @@ class DownIndex:
     def __init__(self, emb_id: str) -> None:
         self.emb_id = emb_id
         self.is_derived = True
+        self.is_told_in_transaction = False
+
+    def changes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
+        return []
+
+    def settle(self, being_id: str) -> None:
+        raise UnavailableError("no index now")
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         raise UnavailableError("no index now")

@@ -1,9 +1,12 @@
 """What the tests of moving and forgetting share: a Being that keeps one of everything."""
 
 import io
+from datetime import UTC, datetime
 from random import Random
 from typing import Any, BinaryIO
 
+from nacre.being.memory.conversations.captured_message import CapturedMessage
+from nacre.being.memory.conversations.captured_store import CapturedConversations
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Cluster
@@ -31,6 +34,13 @@ def fill(kept: Keeper, partner: str = "Opal") -> None:
         memory.letters.send(other.being_id, kept.being.name, text)
     memory.letters.mark_read(being_id, memory.letters.received(being_id)[0].letter_id)
     memory.history.add(being_id, [ChatMessage("user", "hello"), ChatMessage("assistant", "hi 🌊")])
+    said_at = datetime(2026, 7, 1, 9, 30, tzinfo=UTC)
+    captured = CapturedMessage(
+        client="codex", session="s1", role="user", text="I moved to Kiel", at=said_at
+    )
+    CapturedConversations(kept.table, clock=lambda: said_at).keep(
+        being_id, [captured], for_patrol=False
+    )
     memory.scenes.record(
         being_id, [scene_draft(f"Ann said {n}", themes=["talk"]) for n in range(3)]
     )
@@ -65,7 +75,7 @@ def fill(kept: Keeper, partner: str = "Opal") -> None:
     ]
     nodes.append(a_node(8, status="dead", count_at_death=1, reactivation_count=3, due=None))
     memory.nodes.add(being_id, nodes)
-    memory.nodes.touch(being_id, {nodes[0].node_id: 2})
+    memory.recalls.add(being_id, {nodes[0].node_id: 2})
     memory.edits.merge(being_id, [each.node_id for each in nodes[1:3]], action="Both cats ate")
     memory.corrections.correct(being_id, nodes[5].node_id, "Ann fed the heron", by="agent")
     memory.corrections.hide(being_id, nodes[5].node_id, by="agent")

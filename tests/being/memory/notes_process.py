@@ -41,7 +41,7 @@ def open_memory(path: str) -> Repositories:
         rng=rng,
         non_durable_table=SqliteTable(database),
     )
-    means = ClusterMeans(table, Nodes(table, indexing, clock=system_clock), indexing)
+    means = ClusterMeans(table, Nodes(table, indexing), indexing)
     queue = SqliteQueue(database, "jobs")
     return open_repositories(table, queue, indexing, means, clock=system_clock, rng=rng)
 

@@ -13,6 +13,7 @@ from nacre.core.errors import NacreError
 from nacre.ports.items.table import Item, Range
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, scene_draft
+from tests.being.memory.recalls import with_recalls
 from tests.being.memory.stores import sqlite_table
 
 SECRET = "the pearl is under the third stone"
@@ -58,7 +59,7 @@ def attempts(kept: Keeper, being_id: str, text: str) -> list[Callable[[], object
         lambda: memory.scenes.record(being_id, [scene_draft("mine")], replacing=[text]),
         lambda: memory.nodes.get(being_id, text),
         lambda: memory.nodes.in_cluster(being_id, text),
-        lambda: memory.nodes.touch(being_id, {text: 2}),
+        lambda: memory.recalls.add(being_id, {text: 2}),
         lambda: memory.clusters.get(being_id, text),
         lambda: memory.edits.merge(being_id, [text, a_node(7).node_id], action="mine"),
         lambda: memory.edits.undo_merge(being_id, text),
@@ -126,10 +127,9 @@ def test_the_same_ids_in_two_beings_are_two_memories(kept: Keeper) -> None:
     other = kept.another("Coral")
     kept.memory.nodes.add(kept.id, [a_node(1, action="mine")])
     kept.memory.nodes.add(other, [a_node(1, action="theirs")])
-    kept.memory.nodes.touch(other, {a_node(1).node_id: 3})
+    kept.memory.recalls.add(other, {a_node(1).node_id: 3})
 
-    mine = kept.memory.nodes.get(kept.id, a_node(1).node_id)
-    theirs = kept.memory.nodes.get(other, a_node(1).node_id)
+    [mine] = with_recalls(kept.table, kept.id, [a_node(1).node_id]).values()
+    [theirs] = with_recalls(kept.table, other, [a_node(1).node_id]).values()
     assert mine == a_node(1, action="mine")
-    assert theirs is not None
     assert (theirs.action, theirs.reactivation_count) == ("theirs", 3)

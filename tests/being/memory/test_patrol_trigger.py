@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,11 +14,13 @@ import pytest
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.job_claims import SweepResult
 from nacre.being.memory.model import keys
-from nacre.being.memory.patrol_trigger import PatrolTrigger, SweepResult, TriggerResult
+from nacre.being.memory.patrol_trigger import PatrolTrigger, TriggerResult
 from nacre.being.memory.repositories import open_repositories
 from nacre.core.clock import system_clock
 from nacre.core.errors import UnavailableError
+from nacre.core.limits import QUEUE_BUSY
 from nacre.ports.items.table import Change, Item, Key, Page, Table, Write
 from nacre.ports.queue import Depth, Message
 from tests.adapters.conftest import StillClock
@@ -62,9 +65,12 @@ def test_after_a_patrol_has_ended_the_next_ten_fire_again(kept: Keeper) -> None:
     assert [note(kept, 9).patrol, note(kept).patrol] == ["not due", "queued"]
 
 
-def test_a_trigger_that_was_lost_is_repeated_after_an_hour(kept: Keeper, clock: StillClock) -> None:
+def test_a_trigger_that_was_lost_is_repeated_by_a_scene_after_a_day(
+    kept: Keeper, clock: StillClock
+) -> None:
+    """Sooner only the sweep repeats it, which can tell a lost job from one that waits."""
     note(kept, 10)
-    clock.move(3599)
+    clock.move(86_399)
     assert note(kept).patrol == "queued before"
     clock.move(2)
     assert note(kept).patrol == "queued"
@@ -94,6 +100,11 @@ class FlakyQueue:
 
     def depth(self) -> Depth:
         return Depth(0, 0, 0)
+
+    def waiting(self) -> int:
+        if self.is_down:
+            raise UnavailableError("the queue cannot answer")
+        return 0
 
 
 def test_a_trigger_of_a_clock_that_was_ahead_is_repeated_once_it_is_set_back(
@@ -224,6 +235,60 @@ def test_the_sweep_sends_no_second_job_while_one_waits(kept: Keeper, clock: Stil
     assert causes(kept) == [(kept.id, "auto"), (kept.id, "sweep")]
 
 
+@dataclass
+class BusyQueue(FlakyQueue):
+    """A queue in which many messages wait."""
+
+    is_down: bool = False
+    many: int = QUEUE_BUSY + 1
+
+    def waiting(self) -> int:
+        return self.many
+
+
+def test_while_the_queue_is_busy_an_old_job_is_taken_for_one_that_waits(
+    kept: Keeper, clock: StillClock
+) -> None:
+    note(kept, 10)
+    queue = BusyQueue()
+    trigger = PatrolTrigger(kept.table, queue, clock=clock)
+    hours = [0] * 26
+    for hour in range(26):
+        clock.move(3601)
+        hours[hour] = trigger.sweep().sent
+
+    assert hours == [0] * 23 + [1, 0, 0]  # at last it must have been lost
+    queue.many = QUEUE_BUSY
+    clock.move(3601)
+    assert trigger.sweep().sent == 1
+
+
+def test_a_being_without_a_job_gets_one_however_busy_the_queue_is(
+    kept: Keeper, clock: StillClock
+) -> None:
+    note(kept)
+
+    assert PatrolTrigger(kept.table, BusyQueue(), clock=clock).sweep().sent == 1
+
+
+def test_a_shard_that_stops_goes_on_behind_its_last_being(laptop: Keeper) -> None:
+    names = [laptop.id, *(laptop.another(f"Busy {number}") for number in range(40))]
+    for being_id in names:
+        laptop.memory.scenes.record(being_id, [scene_draft()])
+    trigger = laptop.memory.trigger
+    jobs, sent = 0, 0
+    for partition in keys.work_partitions():
+        after: str | None = ""
+        while after is not None:
+            looks = iter((False, True))
+            result = trigger.sweep_shard(partition, after, is_over=partial(next, looks))
+            after, jobs, sent = result.last, jobs + 1, sent + result.sent
+
+    assert sent == len(names)
+    assert jobs > len(names)  # one Being in each
+    assert sorted(being for being, _ in causes(laptop)) == sorted(names)
+
+
 def test_a_sweep_tells_how_many_wait_and_for_how_long(kept: Keeper, clock: StillClock) -> None:
     nothing = kept.memory.trigger.sweep()
     note(kept, 10)
@@ -289,4 +354,8 @@ def test_the_sweep_reads_as_little_among_many_beings(laptop: Keeper) -> None:
             return page
 
     assert PatrolTrigger(Counting(), laptop.queue, clock=system_clock).sweep().sent == 1
-    assert asked == list(keys.work_partitions())
+    assert asked == [
+        read
+        for partition in keys.work_partitions()
+        for read in (keys.uncounted_partition(partition), partition)
+    ]

@@ -18,6 +18,7 @@ from nacre.core.coroutines import step
 from nacre.core.limits import SESSION_LEASE_SECONDS
 from nacre.jobs.lease import Leases
 from nacre.ports.items.table import Key
+from nacre.ports.media_links import MediaLinks
 from nacre.protocol.context import Context, Silence
 from nacre.protocol.http.error_map import tool_error
 from nacre.protocol.principal import FULL, Principal
@@ -162,6 +163,7 @@ def world_over(
     limits: OrderLimits | None = None,
     key: str = KEY,
     abilities: Callable[[], MediaAbilities] = MediaAbilities,
+    media_links: MediaLinks | None = None,
     **settings: Any,
 ) -> World:
     """Return a world over a mind."""
@@ -170,6 +172,7 @@ def world_over(
         llm_base_url=model.url,
         llm_model=settings.pop("llm_model", "some-model"),
         llm_api_key=Secret(key),
+        media_links=media_links is not None,
         **settings,
     )
     vault = file_vault()
@@ -177,7 +180,8 @@ def world_over(
     llm_keys = LlmKeys(mind.table, lambda: vault, clock=clock, rng=rng)
     model_access = model_access_over(chosen, mind.table, llm_keys, clock=clock)
     ports: Any = SimpleNamespace(
-        is_stack=False,
+        is_stack=media_links is not None,
+        media_links=media_links,
         data=mind.table,
         read=lambda key: mind.table.get(Key(*key)),
         clock=clock,

@@ -99,6 +99,37 @@ def hold(world: World) -> None:
     check(world.items(), world.being_id, emb_id=emb_id)
 
 
+def stop_before_writes(start: World, stride: int) -> None:
+    """Stop patrols of a world before each so many-th write; all must end as one that goes on."""
+    unstopped = start.copy()
+    receipt = unstopped.run()
+    assert receipt.state == "done"
+    expected = unstopped.dump()
+    hold(unstopped)
+    for number in range(0, unstopped.fuse.writes, stride):
+        world = start.copy()
+        world.fuse.stop_before = number
+        try:
+            world.run()
+        except Stopped:
+            again = world.copy()
+        else:
+            raise AssertionError(f"the patrol did not stop before write {number}")
+        again.fuse.stop_before = number // 2 + 1  # and once more on its way
+        try:
+            again.run()
+        except Stopped:
+            last = again.copy()
+            last.run()
+        else:
+            last = again
+        dump = last.dump()
+        assert dump == expected, (number, {k for k in dump if dump[k] != expected.get(k)})
+        for opened in (world, again, last):
+            opened.database.close()
+    unstopped.database.close()
+
+
 def patrolled(world: World, plan: Sequence[Cut], tally: Tally) -> World:
     """Do a patrol through all that the plan says, and return the world of the last process."""
     process = world.process()

@@ -90,7 +90,7 @@ class Recall:
         """Let it happen."""
         every = nodes_of(world)
         ids = {every[place % len(every)].node_id for place in self.places if every}
-        world.memory.nodes.touch(world.being_id, dict.fromkeys(sorted(ids), self.times))
+        world.memory.recalls.add(world.being_id, dict.fromkeys(sorted(ids), self.times))
 
 
 @dataclass(frozen=True, slots=True)

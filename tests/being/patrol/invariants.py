@@ -36,6 +36,7 @@ def check(items: Sequence[Item], being_id: str, *, emb_id: str | None) -> None:
     _nodes_are_trusted_as_their_evidence(scenes, nodes)
     _clusters_follow_from_their_members(items, being_id, nodes, clusters, emb_id)
     _the_being_counts_right(items, being_id, scenes)
+    _every_recall_is_counted(items, being_id)
 
 
 def check_growth(before: Sequence[Item], after: Sequence[Item], being_id: str) -> None:
@@ -158,3 +159,10 @@ def _the_being_counts_right(items: Sequence[Item], being_id: str, scenes: dict[s
     [meta] = [item for item in items if (item["pk"], item["sk"]) == tuple(place)]
     waiting = [scene for scene in scenes.values() if scene.status == "pending"]
     assert meta.get("pending_scenes", 0) == len(waiting)
+
+
+def _every_recall_is_counted(items: Sequence[Item], being_id: str) -> None:
+    assert not [item for item in items if item["pk"] == keys.recalls(being_id)]
+    assert not [
+        item for item in items if (item["pk"], item["sk"]) == tuple(keys.uncounted(being_id))
+    ]

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.being.memory.minds import builtin
-from tests.being.patrol.invariants import check
+from tests.being.patrol.crashing import stop_before_writes
 from tests.being.patrol.stand_in import StandIn
-from tests.being.patrol.worlds import Stopped, World, new_world
+from tests.being.patrol.worlds import World, new_world
 
 CATS = [
     "Ann fed the cat", "the cat caught a mouse in the cellar", "the vet weighed the cat",
@@ -30,7 +30,7 @@ def _later(world: World) -> None:
     _first(world)
     world.run()
     nodes = world.memory.nodes.page(world.being_id).nodes
-    world.memory.nodes.touch(world.being_id, {nodes[0].node_id: 1, nodes[1].node_id: 3})
+    world.memory.recalls.add(world.being_id, {nodes[0].node_id: 1, nodes[1].node_id: 3})
     world.age(130)
     world.note("the cat caught another mouse", "Eve baked rye bread with seeds", importance=1.0)
 
@@ -42,7 +42,7 @@ def _revival(world: World) -> None:
     dead = [n for n in world.memory.nodes.page(world.being_id).nodes if n.status == "dead"]
     assert len(dead) > 2
     for node in dead[:2]:
-        world.memory.nodes.touch(world.being_id, {node.node_id: 2})
+        world.memory.recalls.add(world.being_id, {node.node_id: 2})
     world.note("Ann fed the cat")
     world.age(1)
 
@@ -77,9 +77,23 @@ def _split(world: World) -> None:
     world.note("the cat slept in the car")
 
 
+def _recalled(world: World) -> None:
+    """Recalls are logged that no one transaction counts: of living memories, dead and merged."""
+    _later(world)
+    world.age(150)
+    world.run()
+    nodes = world.memory.nodes.page(world.being_id).nodes
+    for number in range(90):
+        chosen = [nodes[number % len(nodes)], nodes[number * 7 % len(nodes)]]
+        world.memory.recalls.add(world.being_id, {node.node_id: 1 for node in chosen})
+    living = [node.node_id for node in nodes if node.is_living][:2]
+    if len(living) == 2:
+        world.memory.edits.merge(world.being_id, living, action="Ann fed the cat and the boat")
+
+
 SCENARIOS: dict[str, Callable[[World], None]] = {
     "first": _first, "later": _later, "revival": _revival, "said": _said, "crowd": _crowd,
-    "split": _split,
+    "split": _split, "recalled": _recalled,
 }  # fmt: skip
 
 
@@ -102,36 +116,10 @@ def test_stopped_before_any_write_it_ends_the_same(
 ) -> None:
     start = new_world(builtin()[0] if embeds else None, StandIn() if thinks else None)
     SCENARIOS[name](start)
-    unstopped = start.copy()
-    receipt = unstopped.run()
-    assert receipt.state == "done"
-    expected = unstopped.dump()
-    check(
-        unstopped.items(),
-        unstopped.being_id,
-        emb_id=start.embedder.emb_id if start.embedder is not None else None,
-    )
 
-    for number in range(0, unstopped.fuse.writes, stride * EVERY.get(name, 1)):
-        world = start.copy()
-        world.fuse.stop_before = number
-        with pytest.raises(Stopped):
-            world.run()
-        again = world.copy()
-        again.fuse.stop_before = number // 2 + 1  # and once more on its way
-        try:
-            again.run()
-        except Stopped:
-            last = again.copy()
-            last.run()
-        else:
-            last = again
-        dump = last.dump()
-        assert dump == expected, (number, {k for k in dump if dump[k] != expected.get(k)})
-        for opened in (world, again, last):
-            opened.database.close()
+    stop_before_writes(start, stride * EVERY.get(name, 1))
+
     start.database.close()
-    unstopped.database.close()
 
 
 def test_a_patrol_with_nothing_new_changes_nothing_but_its_receipt() -> None:

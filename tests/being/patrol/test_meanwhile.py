@@ -24,7 +24,7 @@ def _living(world: World) -> list[Node]:
 def _recall(world: World) -> Callable[[World], None]:
     """Recall every living node once."""
     before = {n.node_id: n.reactivation_count for n in _living(world)}
-    world.memory.nodes.touch(world.being_id, dict.fromkeys(before, 1))
+    world.memory.recalls.add(world.being_id, dict.fromkeys(before, 1))
 
     def kept(after: World) -> None:
         nodes = after.memory.nodes.get_many(after.being_id, before)

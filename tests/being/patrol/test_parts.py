@@ -169,6 +169,7 @@ def test_an_index_that_is_down_blocks_the_run_and_costs_nothing() -> None:
     world.database.close()
 
 
+@pytest.mark.slow
 def test_the_reads_of_a_run_do_not_grow_with_what_is_remembered() -> None:
     reads = []
     for count in (20, 120):

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from nacre.being.memory.conversations.captured_message import CapturedMessage
+from nacre.being.memory.conversations.captured_store import CapturedConversations
 from nacre.being.memory.model import keys
 from nacre.being.memory.model import size_limit as room
 from nacre.being.memory.model.message_chain import ChatMessage
@@ -131,7 +133,7 @@ def test_what_is_not_recalled_fades_dies_and_comes_back_when_asked_for(world: Wo
     world.run()
     fed, sold = nodes(world)["Ann fed the cat"], nodes(world)["Bob sold his boat"]
     world.age(32)
-    world.memory.nodes.touch(world.being_id, {sold.node_id: 1})
+    world.memory.recalls.add(world.being_id, {sold.node_id: 1})
     first = world.run().counts
     world.age(20)
     second = world.run().counts
@@ -142,7 +144,7 @@ def test_what_is_not_recalled_fades_dies_and_comes_back_when_asked_for(world: Wo
     assert (dead.status, nodes(world)["Bob sold his boat"].status) == ("dead", "active")
     sound(world)
 
-    world.memory.nodes.touch(world.being_id, {fed.node_id: 2})
+    world.memory.recalls.add(world.being_id, {fed.node_id: 2})
     third = world.run()
     back = nodes(world)["Ann fed the cat"]
     assert third.counts["revived"] == 1
@@ -310,7 +312,7 @@ def said(world: World, *messages: str, role: str = "user") -> Receipt:
     return world.run()
 
 
-def hearing(world: World, facts: int) -> World:
+def hearing(world: World, facts: int, captured: int = 0) -> World:
     """Return the world with a patrol that may hear so many facts a day."""
     world.patrol = Patrol(
         world.table,
@@ -319,6 +321,7 @@ def hearing(world: World, facts: int) -> World:
         world.indexing,
         clock=world.clock,
         heard_facts=facts,
+        captured_facts=captured,
     )
     return world
 
@@ -353,6 +356,50 @@ def test_without_a_model_rules_hear_what_users_say_about_themselves(world: World
     boat = heard["Yesterday I sold my boat in Faro"]
     assert boat.when == ((today - timedelta(days=1)).isoformat(),)
     sound(world)
+
+
+def test_facts_of_captured_messages_name_their_source_and_have_a_limit_for_each_day(
+    world: World,
+) -> None:
+    hearing(world, 0, captured=2)
+    towns = ("Ulm", "Bern", "Kiel", "Jena")
+    monday, tuesday = (datetime(2025, 3, day, 9, tzinfo=UTC) for day in (3, 4))
+    captured = CapturedConversations(world.table, clock=world.clock)
+
+    def capture(*messages: tuple[str, datetime]) -> Receipt:
+        captured.keep(
+            world.being_id,
+            [
+                CapturedMessage(
+                    client="codex",
+                    session="s1",
+                    role="user",
+                    text=f"I moved to the town of {town} last spring.",
+                    at=at,
+                )
+                for town, at in messages
+            ],
+        )
+        return world.run()
+
+    first = capture((towns[0], monday), (towns[1], tuesday))
+    second = capture((towns[2], monday), (towns[3], monday))
+
+    assert first.counts["captured_facts_heard"] == 2
+    assert second.counts["captured_facts_heard"] == 1
+    assert "facts_heard" not in said(world, "I live in Porto with my two sons.").counts
+    heard = list(world.memory.scenes.get_many(world.being_id, every_evidence(world)).values())
+    assert {(scene.client, scene.session, scene.themes) for scene in heard} == {
+        ("codex", "s1", ("heard",))
+    }
+    actions = set(nodes(world))
+    assert len(actions & {f"I moved to the town of {town} last spring" for town in towns[2:]}) == 1
+    sound(world)
+
+
+def every_evidence(world: World) -> list[str]:
+    """Return the ids of all scenes that became memories."""
+    return [scene_id for node in nodes(world).values() for scene_id in node.evidence]
 
 
 def test_what_assistants_and_tools_say_is_not_heard(world: World) -> None:

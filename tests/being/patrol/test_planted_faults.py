@@ -14,9 +14,11 @@ from nacre.being.patrol.run import claim
 from nacre.being.patrol.run.ledger import Ledger
 from nacre.being.patrol.run.runs import Run
 from nacre.being.patrol.steps import join_cluster, merge_memories, split_clusters
-from nacre.ports.items.table import Put, Update, Write
+from nacre.ports.items.table import Delete, Put, Update, Write
 from tests.being.memory.minds import builtin
-from tests.being.patrol.crashing import crash_through
+from tests.being.patrol.crashing import crash_through, stop_before_writes
+from tests.being.patrol.test_crashes import SCENARIOS
+from tests.being.patrol.worlds import new_world
 
 SEARCHED = 1_500  # crashes, within which a fault has to be found
 
@@ -90,6 +92,19 @@ def scenes_are_consumed_apart(patch: Patch) -> None:
     patch.setattr(Ledger, "commit", apart)
 
 
+def recalls_are_deleted_apart(patch: Patch) -> None:
+    ordinary = Ledger.commit
+
+    def apart(self: Ledger, writes: Sequence[Write], **named: Any) -> None:
+        gone = [w for w in writes if isinstance(w, Delete) and w.key.pk.endswith("#L")]
+        if gone:
+            ordinary(self, [w for w in writes if w not in gone], **named)
+            writes, named = gone, {}
+        ordinary(self, writes, **named)
+
+    patch.setattr(Ledger, "commit", apart)
+
+
 FAULTS: tuple[Callable[[Patch], None], ...] = (
     now_is_not_frozen,
     plans_are_made_anew,
@@ -108,6 +123,16 @@ def test_the_harness_finds_it(fault: Callable[[Patch], None], monkeypatch: Patch
     with pytest.raises(Exception) as raised:  # noqa: PT011  hypothesis may put it into a group
         crash_through(SEARCHED, builtin()[0])
     assert _is_about_memories(raised.value), raised.value
+
+
+def test_the_harness_finds_recalls_that_are_deleted_apart(monkeypatch: Patch) -> None:
+    start = new_world(None)
+    SCENARIOS["recalled"](start)
+    recalls_are_deleted_apart(monkeypatch)
+
+    with pytest.raises(AssertionError):
+        stop_before_writes(start, 1)
+    start.database.close()
 
 
 def _is_about_memories(error: BaseException) -> bool:

@@ -7,7 +7,7 @@ from nacre.ports.embedder import Embedder
 from tests.being.memory.minds import builtin
 from tests.being.patrol.crashing import crash_through, crashes_asked_for
 
-CRASHES = 300
+CRASHES = 100  # the slow test below has as many as are asked for
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def embedder() -> Embedder:
     return builtin()[0]
 
 
-def test_hundreds_of_crashes_change_nothing(embedder: Embedder) -> None:
+def test_a_hundred_crashes_change_nothing(embedder: Embedder) -> None:
     tally = crash_through(CRASHES, embedder)
     print(tally)
     assert tally.crashes >= CRASHES

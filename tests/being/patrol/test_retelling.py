@@ -66,7 +66,7 @@ def test_one_telling_refreshes_as_a_recall_does(world: World) -> None:
             world.memory.nodes.page(world.being_id).nodes, key=lambda entry: entry.action
         )
     )
-    world.memory.nodes.touch(world.being_id, {recalled: 1})
+    world.memory.recalls.add(world.being_id, {recalled: 1})
     world.note("The dog walks Ann in the park")  # something else
     world.note(TOLD + ".", when=["2026-08-02"])
     world.run()

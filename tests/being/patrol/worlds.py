@@ -132,6 +132,13 @@ class FusedIndex:
     def __init__(self, index: VectorIndex, fuse: Fuse) -> None:
         self.index, self.fuse = index, fuse
         self.emb_id, self.is_derived = index.emb_id, index.is_derived
+        self.is_told_in_transaction = index.is_told_in_transaction
+
+    def changes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
+        return self.index.changes(being_id, ids)
+
+    def settle(self, being_id: str) -> None:
+        self.index.settle(being_id)
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         self.fuse.burn()
@@ -181,6 +188,9 @@ class FusedQueue:
 
     def depth(self) -> Depth:
         return self.queue.depth()
+
+    def waiting(self) -> int:
+        return self.queue.waiting()
 
 
 @dataclass
@@ -248,7 +258,9 @@ class World:
         clock = StillClock()
         clock.time = self.clock.time + timedelta(seconds=seconds)
         generation = self.generation + 1 if generation is None else generation
-        return _world(self.database, clock, self.being_id, self.embedder, self.planner, generation)
+        return world_of(
+            self.database, clock, self.being_id, self.embedder, self.planner, generation
+        )
 
     def copy(self) -> "World":
         """Return a world in the same state, with a new fuse and processes without a memory."""
@@ -259,7 +271,7 @@ class World:
             connection.deserialize(content)
         clock = StillClock()
         clock.time = self.clock.time
-        return _world(
+        return world_of(
             database, clock, self.being_id, self.embedder, self.planner, self.generation + 1
         )
 
@@ -278,7 +290,7 @@ def new_world(
     database = SqliteDatabase(path)
     being = Beings(SqliteTable(database, now=clock), clock=clock, rng=Random(1))
     being_id = being.create("Pearl", owner="me").being_id
-    return _world(database, clock, being_id, embedder, planner)
+    return world_of(database, clock, being_id, embedder, planner)
 
 
 def items_in(database: SqliteDatabase) -> list[Item]:
@@ -290,14 +302,15 @@ def items_in(database: SqliteDatabase) -> list[Item]:
     return [decode_item(row[0]) for row in rows]
 
 
-def _world(
+def world_of(
     database: SqliteDatabase,
     clock: StillClock,
     being_id: str,
     embedder: Embedder | None,
-    planner: Planner | None,
+    planner: Planner | None = None,
     generation: int = 0,
 ) -> World:
+    """Return a world on a store that has the Being."""
     fuse = Fuse()
     rng = Random(7 + generation)
     table = FusedTable(SqliteTable(database, now=clock), fuse)
@@ -310,7 +323,7 @@ def _world(
         rng=rng,
         non_durable_table=FusedTable(SqliteTable(database, now=clock, durable=False), fuse),
     )
-    means = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
+    means = ClusterMeans(table, Nodes(table, indexing), indexing)
     memory = open_repositories(table, queue, indexing, means, clock=clock, rng=rng)
     patrol = Patrol(table, queue, memory, indexing, clock=clock)
     return World(

@@ -7,6 +7,7 @@ from nacre.core.limits import RECALL_BYTES
 from nacre.protocol.versions import LEGACY_VERSIONS, MODERN
 from tests.being.memory.keeping import a_node
 from tests.being.memory.minds import Minded
+from tests.being.memory.recalls import with_recalls
 
 NOTHING = [{"type": "text", "text": "No memories relate to this message."}]
 CAT = "Bo fed the black cat in the garden"
@@ -68,7 +69,7 @@ def test_similar_memories_count_as_one_and_the_rest_keeps_its_place(mind: Minded
     assert len(lines) == 4  # two of the similar ones, and both others
     assert len({loan.node_id, debt.node_id, a_node(3).node_id, a_node(4).node_id} & {*traced}) == 2
     assert {a_node(5).node_id, a_node(6).node_id} <= {*traced}
-    nodes = mind.mind.memory.nodes.get_many(mind.being_id, [a_node(n).node_id for n in range(1, 7)])
+    nodes = with_recalls(mind.table, mind.being_id, [a_node(n).node_id for n in range(1, 7)])
     counted = {node.node_id for node in nodes.values() if node.reactivation_count}
     assert counted == {*traced}
 
@@ -110,7 +111,7 @@ def test_what_came_back_is_counted_and_nothing_else(mind: Minded) -> None:
 
     mind.call("recall", user_message="Who fed the cat?")
 
-    nodes = mind.mind.memory.nodes.get_many(mind.being_id, [a_node(1).node_id, a_node(2).node_id])
+    nodes = with_recalls(mind.table, mind.being_id, [a_node(1).node_id, a_node(2).node_id])
     assert [node.reactivation_count for node in nodes.values()] == [1, 0]
 
 

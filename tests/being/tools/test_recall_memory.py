@@ -13,6 +13,7 @@ from nacre.being.memory.model.types import Cluster, Node
 from nacre.ports.items.table import Change
 from tests.being.memory.keeping import a_node
 from tests.being.memory.minds import Minded, RefusedError
+from tests.being.memory.recalls import with_recalls
 
 NOWHERE = "00000000-0000-4000-8000-00000000000f"
 
@@ -147,8 +148,7 @@ def test_reading_a_dead_node_counts_twice(mind: Minded) -> None:
 
     assert "status: dead" in mind.text("recall_memory", node_id=node.node_id)
 
-    kept = mind.mind.memory.nodes.get(mind.being_id, node.node_id)
-    assert kept is not None
+    kept = with_recalls(mind.table, mind.being_id, [node.node_id])[node.node_id]
     assert (kept.reactivation_count, kept.is_revivable) == (2, True)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.being.memory.keeping import a_node
 from tests.being.memory.minds import Minded, RefusedError
+from tests.being.memory.recalls import with_recalls
 
 CAT = "Bo fed the black cat"
 
@@ -147,7 +148,7 @@ def test_a_dead_node_that_is_found_may_come_back(wordy: Minded) -> None:
 
     wordy.text("search_memory", query="cat")
 
-    nodes = wordy.mind.memory.nodes.get_many(wordy.being_id, [living.node_id, dead.node_id])
+    nodes = with_recalls(wordy.table, wordy.being_id, [living.node_id, dead.node_id])
     assert nodes[living.node_id].reactivation_count == 1
     assert nodes[dead.node_id].reactivation_count == 2
     assert nodes[dead.node_id].is_revivable

@@ -348,11 +348,11 @@ def test_a_job_for_a_being_that_is_gone_is_done(tools: Served) -> None:
 
 def test_the_sweep_has_what_waits_taken(tools: Served) -> None:
     tools.call("update_notes", scenes=[SCENE])
-    tools.mind.patrolling.jobs.sweep()
+    tools.mind.patrolling.jobs.trigger.sweep()
 
     assert tools.mind.work() == ["done"]
     assert [run.trigger for run in tools.mind.runs()] == ["sweep"]
-    tools.mind.patrolling.jobs.sweep()
+    tools.mind.patrolling.jobs.trigger.sweep()
     assert tools.mind.work() == []
 
 
@@ -388,7 +388,7 @@ def test_a_patrol_that_cannot_go_on_says_why_and_the_sweep_takes_it_up(
         first = tools.call("trigger_patrol", messages=[])
         again = tools.call("trigger_patrol", messages=[])
         assert tools.mind.work() == []
-    tools.mind.patrolling.jobs.sweep()
+    tools.mind.patrolling.jobs.trigger.sweep()
 
     for answer in (first, again):
         assert (answer["status"], answer["nodes_created"]) == ("blocked", 0)

@@ -6,7 +6,7 @@ import pytest
 
 from nacre.being.language_model.daily_budget import Budget, Spending
 from nacre.being.memory.model.types import Node, SceneDraft
-from nacre.being.patrol import executor, trigger
+from nacre.being.patrol import command_patrols, trigger
 from nacre.being.patrol.run.runs import run_id_of
 from nacre.being.patrol.trigger import lease_key
 from nacre.core.clock import system_clock
@@ -19,7 +19,7 @@ ACTIONS = ("Ann planted a walnut tree", "Bob sold the old piano", "Carl learned 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (trigger, executor):
+    for module in (trigger, command_patrols):
         monkeypatch.setattr(module, "_POLL_SECONDS", 0.02)
 
 

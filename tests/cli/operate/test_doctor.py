@@ -11,12 +11,20 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.being.memory.model import keys
+from nacre.being.memory.text.searchable_text import IndexEntry
+from nacre.cli.operate import doctor_checks
+from nacre.wiring.laptop import open_laptop
+from nacre.wiring.settings import Settings
 from tests.cli.conftest import Nacre
 from tests.cli.processes import serving
+from tests.scaffolding.aws_stack import REGION
 from tests.scaffolding.server_threads import answering
-from tests.wiring.deployed import MCP_URL, OUTPUTS, deployed
+from tests.wiring.deployed import MCP_URL, OUTPUTS, deployed, outputs_of
 
 
 @pytest.fixture
@@ -48,7 +56,38 @@ def test_a_machine_in_use_is_well(nacre: Nacre, port: int, monkeypatch: pytest.M
     assert set(states(found)) == {
         *("version", "settings", "data folder", "permissions", "store", "beings"),
         *("tokens of Ann", "keys", "port", "client Claude Code"),
-        *("policy of Ann", "language model"),
+        *("policy of Ann", "language model", "embedding", "service"),
+    }
+
+
+def test_the_embedding_and_a_change_of_it_are_told(
+    nacre: Nacre, folder: Path, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    being_id = nacre("being", "create", "Ann", "--json").json()["being_id"]
+    with closing(open_laptop(folder, Settings(str(folder), embeddings="builtin-static"))) as home:
+        entry = IndexEntry("a", "node", "a pearl", "active", None, (), ())
+        home.data.transact(home.index.indexing.prepare(being_id, [entry]).writes)
+
+    lines = {}
+    for embeddings in ("builtin-static", "builtin-best", "none"):
+        monkeypatch.setenv("NACRE_EMBEDDINGS", embeddings)
+        lines[embeddings] = [
+            (line["state"], line["found"], line["advice"])
+            for line in nacre("doctor", "--port", str(port), "--json").json()
+            if line["check"].startswith("embedding")
+        ]
+
+    static = "its index has builtin:potion-base-8m:256:1"
+    assert lines == {
+        "builtin-static": [("ok", "NACRE_EMBEDDINGS is builtin-static", "")],
+        "builtin-best": [
+            ("ok", "NACRE_EMBEDDINGS is builtin-best, run by onnxruntime", ""),
+            ("ok", f"{static}, and changes after the next search or note", ""),
+        ],
+        "none": [
+            ("ok", "NACRE_EMBEDDINGS is none", ""),
+            ("warn", static, "run 'nacre reindex'"),
+        ],
     }
 
 
@@ -247,9 +286,48 @@ def test_a_stack_is_looked_at_from_its_outputs_to_its_address(
     assert outcome.code == 1
     assert states(found) == {
         **{"version": "ok", "settings": "ok", "stack": "ok", "beings": "ok"},
-        **{"tokens of Ann": "warn", "url": "fail", "clients": "warn"},
+        **{"tokens of Ann": "warn", "index": "ok", "url": "fail", "clients": "warn"},
     }
     assert "does not answer" in finding(found, "url")["found"]
+
+
+def test_a_stack_says_when_it_has_outgrown_its_index(
+    nacre: Nacre, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor_checks, "EXACT_ITEM_POINTS", 3)
+    with deployed(monkeypatch) as stack:
+        nacre("being", "create", "Ann", "--stack", stack)
+        [being] = nacre("being", "list", "--stack", stack, "--json").json()
+        table = DynamoTable(
+            boto3.Session().client("dynamodb", region_name=REGION),
+            outputs_of(stack)["DataTableName"],
+        )
+
+        def grown(points: int) -> str:
+            for number in range(points):
+                table.put({**keys.point(being["being_id"], f"n{number}").attributes(), "schema": 1})
+            told = nacre("doctor", "--stack", stack, "--json")
+            return str(finding(json.loads(told.out), "index")["found"])
+
+        assert grown(3) == "searches read the items, which is enough for each Being"
+        assert grown(4) == "Ann: more than 3 memories, of which only the newest 3 are searched"
+
+
+def test_live_checks_need_a_stack_and_ask_its_resources_and_its_address(
+    nacre: Nacre, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = nacre("doctor", "--live")
+    with deployed(monkeypatch, {**OUTPUTS, "McpUrl": "http://127.0.0.1:9/mcp"}) as stack:
+        nacre("being", "create", "Ann", "--stack", stack)
+        found = json.loads(nacre("doctor", "--stack", stack, "--live", "--json").out)
+        tokens = nacre("token", "list", "--being", "Ann", "--stack", stack, "--json").json()
+
+    assert "--live needs --stack" in alone.err
+    assert {"no token", "wrong token", "read-only token", "key", "expiry", "bucket"} <= {
+        each["check"] for each in found
+    }
+    assert finding(found, "no token")["state"] == "fail"
+    assert [token["state"] for token in tokens] == ["revoked"]  # the token of the check
 
 
 def test_a_stack_that_is_not_there_is_broken(nacre: Nacre, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,23 @@ def test_what_looks_wrong_is_said_with_its_rule(nacre: Nacre, policy: Path) -> N
     assert (finding["rule"], finding["kind"]) == (5, "deny-after-allow")
 
 
+def test_limits_are_linted_and_explained(nacre: Nacre, policy: Path) -> None:
+    with policy.open("a") as file:
+        file.write('[[limit]]\ntool = "read"\ncalls = 9\nper = "hour"\n')
+        file.write('[[limit]]\ntool = "write"\ncalls = 9\nper = "hour"\n')
+
+    [finding] = json.loads(nacre("policy", "lint", "--policy", str(policy), "--json").out)
+    command = ["policy", "explain", "--policy", str(policy), "read", "path=/srv/a"]
+
+    assert (finding["origin"], finding["kind"]) == ("limit 2", "counts-nothing")
+    assert nacre(*command).out.endswith(
+        "  limit 1 counts it: 9 calls an hour; further ones are denied\n"
+    )
+    assert nacre(*command, "--json").json()["limits"] == [
+        "limit 1 counts it: 9 calls an hour; further ones are denied"
+    ]
+
+
 def test_a_policy_that_does_not_load_is_not_linted(nacre: Nacre, policy: Path) -> None:
     policy.write_text('[[rule]]\naction = "deny"\n')
 

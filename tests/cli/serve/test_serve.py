@@ -13,6 +13,8 @@ import pytest
 
 from nacre.cli.serve.listening import fences, is_loopback, url_of
 from nacre.cli.serve.serve import ask_name
+from nacre.cli.serve.terminal_log import terminal_log
+from nacre.cli.wrap.client_config import command_to_type
 from nacre.core.limits import REGISTRATIONS_A_MINUTE
 from nacre.core.names import BEING_NAMES
 from nacre.core.token_prefixes import SCANNER_PATTERN
@@ -107,19 +109,72 @@ def test_the_advice_names_the_place_that_was_served(nacre: Nacre, tmp_path: Path
     assert made["being"] == "Pearl"
 
 
-def test_what_is_shown_fits_one_screen_and_can_be_pasted(nacre: Nacre) -> None:
-    with serving() as server:
-        _, out, _ = server.stop(signal.SIGTERM)
-    being_id = nacre("being", "list", "--json").json()[0]["being_id"]
-    token = re.findall(SCANNER_PATTERN, out)[0]
+def test_the_first_screen_has_at_most_fifteen_lines_and_the_next_step(nacre: Nacre) -> None:
+    process = start("serve", "--port", "0")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    shown = [process.stderr.readline(), process.stdout.readline()]
+    while "For another one, run: " not in shown[-1]:
+        shown.append(process.stdout.readline())
+    address = re.search(r"127\.0\.0\.1:\d+", shown[3])
+    assert address is not None
+    connection = http.client.HTTPConnection(address[0], timeout=60)
+    connection.request("GET", "/mcp")  # it is answered once the server handles signals
+    connection.getresponse().read()
+    connection.close()
+    process.send_signal(signal.SIGTERM)
+    code, out, err = finish(process)
 
-    command = next(line.strip() for line in out.splitlines() if "claude mcp add" in line)
+    assert (code, out, err) == (0, "", "")
+    assert len(shown) <= 15
+    assert shown[0].startswith("Setting up ")
+    assert shown[1] == "Your Being 'Pearl' is ready.\n"
+    text = "".join(shown)
+    link = re.search(r"^Sign in once: http://127\.0\.0\.1:\d+/sign-in#bos_\w+$", text, re.MULTILINE)
+    assert link is not None
+    following = re.search(r"^Next, connect your clients: (.* connect --all)$", text, re.MULTILINE)
+    assert following is not None
+    assert shlex.split(following[1])[-2:] == ["connect", "--all"]
 
-    assert len(out.splitlines()) < 15
-    assert shlex.split(command) == [
-        *("claude", "mcp", "add", "--transport", "http", "nacre", f"{server.url}/{being_id}"),
-        *("--header", f"Authorization: Bearer {token}"),
-    ]
+
+@pytest.mark.parametrize(("place", "is_short"), [("bin", True), ("uv/archive-v0/ab12/bin", False)])
+def test_advice_names_a_command_that_a_terminal_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, is_short: bool
+) -> None:
+    script = tmp_path / place / "nacre"
+    script.parent.mkdir(parents=True)
+    script.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(script.parent))
+    monkeypatch.setattr("sys.argv", [str(script)])
+
+    advice = command_to_type("connect", "--all")
+
+    assert advice == ("nacre connect --all" if is_short else f"{script} connect --all")
+
+
+def test_a_quiet_server_shows_nothing_and_creates_no_credentials(nacre: Nacre) -> None:
+    with serving("--quiet") as server:
+        _, out, err = server.stop(signal.SIGTERM)
+
+    assert out == ""
+    assert {json.loads(line)["event"] for line in err.splitlines()} == {"serving", "stopped"}
+    assert [being["name"] for being in nacre("being", "list", "--json").json()] == ["Pearl"]
+    assert nacre("token", "list", "--json").json() == []
+
+
+def test_without_a_log_only_warnings_and_errors_are_written(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = terminal_log()
+
+    log.write("info", "serving", url="http://127.0.0.1:1/mcp")
+    log.write("warning", "policy", said="the file is wrong", times=None)
+    log.write("warning", "mcp", status=401)
+    log.count("error", "mcp", {"Faults": 1}, status=500)
+
+    assert capsys.readouterr().err == (
+        "warning: policy said=the file is wrong\nerror: mcp status=500\n"
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -183,7 +238,7 @@ def test_two_servers_on_one_folder_share_it(nacre: Nacre) -> None:
 
 
 def test_of_two_first_starts_at_once_one_makes_the_being(nacre: Nacre) -> None:
-    processes = [start("serve", "--port", "0") for _ in range(2)]
+    processes = [start("serve", "--port", "0", "--log") for _ in range(2)]
     shown = [Server(process).stop(signal.SIGTERM)[1] for process in processes]
 
     assert len(nacre("being", "list", "--json").json()) == 1
@@ -199,7 +254,7 @@ def test_a_port_in_use_is_told_and_nothing_is_made(nacre: Nacre) -> None:
         code, out, err = finish(start("serve", "--port", str(port)))
 
     assert (code, out) == (4, "")
-    assert err == (
+    assert err.partition("\n")[2] == (
         f"error: port {port} of 127.0.0.1 is in use, perhaps by another nacre\n"
         "hint: stop that server, or choose another port with --port\n"
     )

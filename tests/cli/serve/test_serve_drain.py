@@ -86,7 +86,7 @@ def slow(nacre: Nacre, folder: Path, tmp_path: Path) -> Iterator[Slow]:
     being_id = nacre("being", "create", "Ann").out.strip()
     token = nacre("token", "create", "--scope", "full").out.strip()
     process = subprocess.Popen(
-        [sys.executable, _SCRIPT, tmp_path, "serve", "--port", "0"],
+        [sys.executable, _SCRIPT, tmp_path, "serve", "--port", "0", "--log"],
         env={**os.environ, "PYTHONPATH": str(_PACKAGE)},
         text=True,
         stdout=subprocess.DEVNULL,

@@ -11,8 +11,10 @@ import pytest
 
 from nacre.access.tokens.token_format import mint
 from nacre.core.token_prefixes import API
+from nacre.firewall.wrap.client_servers import find_servers
 from nacre.firewall.wrap.config_tree import value_of
 from nacre.firewall.wrap.json_tree import Json
+from nacre.wiring.features.wrap import open_wrapping
 from tests.cli.conftest import Nacre
 
 SECRET = "Bearer s3cr3t-0123456789abcdef"
@@ -385,3 +387,17 @@ def test_a_foreign_server_whose_url_looks_like_nacre_s_is_wrapped(
 
     assert nacre("wrap", "--all").code == 0
     assert "proxy" in entry_of(cursor, "x")["args"]
+
+
+def test_on_windows_a_server_that_a_command_starts_is_left_alone(
+    cursor: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = open_wrapping(str(folder), ["/opt/nacre"])
+    entries, _ = find_servers(here.files, here.records, here.machine)
+    monkeypatch.setattr("sys.platform", "win32")
+
+    outcomes = open_wrapping(str(folder), ["/opt/nacre"]).wrapper.wrap(entries).outcomes
+
+    results = {outcome.path[-1]: outcome.result for outcome in outcomes}
+    assert results == {"files": "refused", "remote": "wrapped"}
+    assert '"files": {"command": "npx", "args": ["server", "/home"]}' in cursor.read_text()

@@ -167,6 +167,19 @@ def test_conversations_are_searched_and_go_on(desk: Desk) -> None:
     assert "not what an earlier" in desk.get("history", status=400, before="x").text
 
 
+def test_a_message_is_removed_from_the_conversations(desk: Desk) -> None:
+    conversed(desk, "my door code is 4711", "Noted")
+    first = desk.get("history")
+
+    page = desk.submit(first, "history", "remove")
+
+    assert "Erased permanently." in page.text
+    left = desk.own.mind.memory.history.search(desk.being, limit=9).messages
+    assert len(left) == 1
+    gone = desk.submit(first, "history", "remove")
+    assert gone.status == 404
+
+
 def test_a_being_is_taken_along_as_a_file(desk: Desk) -> None:
     desk.own.call("update_memory", target="notes", action="append", content="Buy milk")
     assert "nacre export FILE" in desk.get("export").text

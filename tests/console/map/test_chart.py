@@ -8,8 +8,8 @@ import pytest
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import UNDONE, Cluster, Node
+from nacre.console.map.captions import captions
 from nacre.console.map.chart import NO_GROUP, Chart, Island, chart
-from nacre.console.map.routes import captions
 from nacre.ports.items.table import Change, Put, Write
 from tests.being.memory.keeping import a_node
 from tests.console.conftest import Desk, console_desk
@@ -118,7 +118,7 @@ def test_groups_carry_their_names_and_no_name_hides_another_or_a_group(count: in
 
     assert [each.text.split()[0] for each in told] == [str(n) for n in range(1, count + 1)]
     names = [each for each in told if "violin" in each.text]
-    assert len(names) >= min(count, 5)
+    assert len(names) >= min(count, 35)
     for place, each in enumerate(names):
         assert not any(each.overlaps(other) for other in names[:place])
         assert not any(each.covers(island) for island in islands)
@@ -126,3 +126,26 @@ def test_groups_carry_their_names_and_no_name_hides_another_or_a_group(count: in
         assert each.x - half >= -20
         assert each.x + half <= 920
     assert max(each.size for each in told) < 20
+
+
+def test_a_japanese_name_keeps_its_width_and_a_long_one_loses_phrases() -> None:
+    wide = Island(1, "a", "庭のトマト", 450.0, 200.0, 20.0, ())
+    long = Island(2, "b", "Donaudampfschifffahrt, Fahrradreise, Passau", 450.0, 400.0, 20.0, ())
+    drawing = Chart((wide, long), left=0, top=0, width=900, height=560)
+
+    japanese, german = captions(drawing)
+
+    assert japanese.text == "1 庭のトマト"
+    assert japanese.half > len(japanese.text) * japanese.size * 0.4
+    assert german.text == "2 Donaudampfschifffahrt, Fahr…"
+
+
+def test_a_group_without_a_name_is_called_after_its_strongest_memory(desk: Desk) -> None:
+    desk.own.table.update(keys.meta(desk.being), Change(set={"clock": 40}))
+    weak, strong = a_node(1, cluster_id="c", clock0=0), a_node(2, cluster_id="c", clock0=40)
+    desk.own.mind.memory.nodes.add(desk.being, [weak, strong])
+    desk.own.mind.memory.clusters.add(desk.being, Cluster(cluster_id="c", created_at="t", label=""))
+
+    [island] = chart(desk.own.table, desk.being).islands
+
+    assert island.label == strong.action

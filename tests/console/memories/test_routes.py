@@ -12,6 +12,7 @@ from nacre.being.memory.search.search import FINDABLE
 from nacre.jobs.lease import Leases
 from nacre.ports.items.table import Change, Key
 from tests.being.memory.keeping import a_node, scene_draft
+from tests.being.memory.recalls import with_recalls
 from tests.console.conftest import Desk
 from tests.console.filled import patrolled
 from tests.scaffolding.web_site import Answer
@@ -27,9 +28,7 @@ def links(page: Answer) -> list[str]:
 
 
 def now(desk: Desk, node: Node) -> Node:
-    found = desk.own.mind.memory.nodes.get(desk.being, node.node_id)
-    assert found is not None
-    return found
+    return with_recalls(desk.own.table, desk.being, [node.node_id])[node.node_id]
 
 
 def test_a_search_ranks_as_the_tools_do_and_counts_nothing(desk: Desk) -> None:

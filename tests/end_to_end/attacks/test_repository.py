@@ -17,6 +17,7 @@ from tests.project.test_committed_files import ROOT, committed, texts
 # Examples that nobody could use, in the files that are about what looks like a secret.
 EXPLAINED = {
     ("docs/concepts/content-checks.md", "Basic Auth Credentials"),
+    ("docs/guides/memory.md", "GitHub Token"),
     ("tests/access/tokens/test_authentication.py", "JSON Web Token"),
     ("tests/cli/servers/test_server.py", "GitHub Token"),
     ("tests/fuzz/targets/content.py", "Private Key"),

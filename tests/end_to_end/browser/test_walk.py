@@ -94,7 +94,7 @@ def read_the_map(page: Page, place: Place) -> None:
 
 
 def edit_a_memory(page: Page) -> None:
-    page.get_by_role("link", name="Edit").click()
+    page.get_by_role("link", name="Edit", exact=True).click()
     page.fill("#action", "Ann feeds the hens <b>& geese</b>")
     page.get_by_role("button", name="Save").click()
     assert page.locator("article .text").inner_text() == "Ann feeds the hens <b>& geese</b>"

@@ -5,10 +5,12 @@ import json
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -286,10 +288,58 @@ class Published:
         return json.dumps(document).encode()
 
 
-# Gemini CLI logs in within a session only, which wants a model first.
+def gemini_login(machine: Machine, server: LoginServer) -> Callable[[], str]:
+    # A session begins with any key; it is used with the first message, and none is sent.
+    settings = {"folderTrust": {"enabled": False}, "auth": {"selectedType": "gemini-api-key"}}
+    machine.write(".gemini/settings.json", {"security": settings})
+    machine.connect("gemini-cli", server.url)
+    log_in_within_a_session(machine, server, "gemini", "/mcp auth nacre")
+    return lambda: machine.run("gemini", "mcp", "list")
+
+
+def log_in_within_a_session(
+    machine: Machine, server: LoginServer, program: str, command: str
+) -> None:
+    """Type a command into a program's session, and allow what it asks for."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 2000, 0, 0))  # no wrapped lines
+    process = machine.open(program, terminal=theirs, GEMINI_API_KEY="none", NO_BROWSER="1")
+    os.close(theirs)
+    shown, plain, steps = (
+        "",
+        "",
+        ["Type your message", f"> {command}", "http", "uccessfully authenticated"],
+    )
+    deadline = time.monotonic() + 2 * _SECONDS
+    try:
+        while steps and time.monotonic() < deadline:
+            if not select.select([ours], [], [], 1)[0]:
+                if steps[0] == "http":  # a key is lost while the program completes the command
+                    os.write(ours, b"\r")
+                continue
+            shown += os.read(ours, 65536).decode(errors="replace")
+            plain = re.sub(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07)", "", shown)
+            url = opened_url(plain.rpartition("\n")[0])
+            if steps[0] not in plain or (steps[0] == "http" and url is None):
+                continue
+            done = steps.pop(0)
+            if done == "Type your message":
+                os.write(ours, command.encode())
+            elif done == "http" and url is not None:
+                # The program waits for its terminal to be read while it takes the answer.
+                answer = server.owner.allow(url)
+                threading.Thread(target=server.follow, args=(answer,), daemon=True).start()
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    assert steps == [], re.sub(r"\s+", " ", plain)[-3000:]
+
+
 LOGINS: dict[str, tuple[Callable[[Machine, LoginServer], Callable[[], str]], str]] = {
     "claude": (claude_login, "✔ Connected"),
     "codex": (codex_login, '"get_current_time"'),
+    "gemini": (gemini_login, "Connected"),
     "opencode": (opencode_login, "✓ nacre connected"),
 }
 

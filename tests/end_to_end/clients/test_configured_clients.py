@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,9 +22,10 @@ TOKYO = {"timezone": "Asia/Tokyo"}
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The line that the first start prints, and the entry that `nacre connect` writes."""
+    """What the first start prints, and the entry that `nacre connect` writes."""
 
-    claude_code: list[str]
+    url: str
+    token: str
     claude_desktop: dict[str, Any]
 
 
@@ -37,7 +37,7 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configured]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "shared"), "HOME": str(home)}
     environment.pop("XDG_CONFIG_HOME", None)
     process = subprocess.Popen(
-        [*nacre, "serve", "--port", "0", *place],
+        [*nacre, "serve", "--port", "0", "--log", *place],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -46,11 +46,15 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configured]
     assert process.stderr is not None
     assert process.stdout is not None
     try:
-        # The first line of the log comes when the socket listens, after all that is printed.
-        process.stderr.readline()
+        # The first event of the log comes when the socket listens, after all that is printed.
+        while not process.stderr.readline().startswith("{"):
+            pass
         os.set_blocking(process.stdout.fileno(), False)
-        command = re.search(r"^  (claude mcp add .*)$", process.stdout.read(), re.MULTILINE)
-        assert command is not None
+        shown = process.stdout.read()
+        url = re.search(r"^URL: +(\S+)$", shown, re.MULTILINE)
+        token = re.search(r"^Token: +(\S+)$", shown, re.MULTILINE)
+        assert url is not None
+        assert token is not None
         subprocess.run(
             [*nacre, "connect", "claude-desktop", *place],
             env=environment,
@@ -59,7 +63,7 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configured]
         )
         file = home / ".config" / "Claude" / "claude_desktop_config.json"
         servers = json.loads(file.read_text())["mcpServers"]
-        yield Configured(shlex.split(command[1]), servers["nacre"])
+        yield Configured(url[1], token[1], servers["nacre"])
     finally:
         process.terminate()
         process.communicate(timeout=60)
@@ -77,18 +81,16 @@ async def tell_the_time(client: Client) -> str:
 def test_a_client_with_the_printed_url_and_header_connects(
     configured: Configured, mode: Any
 ) -> None:
-    *_, url, option, header = configured.claude_code
-    name, _, value = header.partition(": ")
+    headers = {"Authorization": f"Bearer {configured.token}"}
 
     async def main() -> str:
         async with (
-            httpx2.AsyncClient(headers={name: value}) as http,
-            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(configured.url, http_client=http), mode=mode) as client,
         ):
             return await tell_the_time(client)
 
-    assert (option, name) == ("--header", "Authorization")
-    assert re.fullmatch(r"Bearer brt_\w+", value)
+    assert re.fullmatch(r"brt_\w+", configured.token)
     assert asyncio.run(main()) == "Asia/Tokyo"
 
 

@@ -63,7 +63,7 @@ class Home:
         began = log.stat().st_size if log.exists() else 0
         with log.open("ab") as out:
             process = subprocess.Popen(
-                [sys.executable, *program, "serve", "--port", "0"],
+                [sys.executable, *program, "serve", "--port", "0", "--log"],
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

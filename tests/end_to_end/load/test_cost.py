@@ -14,18 +14,21 @@ from infra.cost import (
     PRICES,
     Load,
     Usage,
+    access_log_bytes,
     bytes_per_memory,
     calls,
     measured,
+    metrics_of_alarm,
     one_call,
     page_tables,
+    platform_log_bytes,
     standing,
     written,
 )
 from infra.layers.build import ROOT
 from nacre.core.limits import EXACT_ITEM_POINTS
 from tests.end_to_end.load import traffic
-from tests.infra.declared import functions
+from tests.infra.declared import functions, resources
 
 TEXT = PAGE.read_text(encoding="utf-8")
 WORDS = " ".join(TEXT.split())
@@ -115,6 +118,44 @@ def test_what_is_kept_costs_by_beings_and_memories() -> None:
     assert thousand.table_gb == pytest.approx(1000 * one.table_gb)
     assert one.table_gb * 10**9 == pytest.approx(FREE.memories * bytes_per_memory(FREE))
     assert 5_000 < bytes_per_memory(FREE) < 20_000
+
+
+def test_traces_cost_what_the_parameter_asks_for() -> None:
+    plain, traced = (one_call("recall", replace(FREE, traced=share)) for share in (0, 0.05))
+
+    assert plain.traces == 0
+    assert (traced.dollars - plain.dollars) * MILLION == pytest.approx(0.05 * 5)
+
+
+def test_an_alarm_costs_as_many_metrics_as_it_compares() -> None:
+    metric: dict[str, object] = {"MetricStat": {}}
+    share = {"Metrics": [{"Expression": "a / b"}, metric, metric]}
+
+    assert metrics_of_alarm({"Type": "AWS::CloudWatch::Alarm", "Properties": share}) == 2
+    assert metrics_of_alarm({"Type": "AWS::CloudWatch::Alarm", "Properties": {}}) == 1
+    assert metrics_of_alarm({"Type": "AWS::SNS::Topic", "Properties": {}}) == 0
+    assert standing(FREE).alarm_metrics > len(resources("AWS::CloudWatch::Alarm"))
+
+
+def test_metrics_of_routes_are_six_for_each_route() -> None:
+    more = standing(replace(FREE, route_metrics=True)).metrics - standing(FREE).metrics
+
+    assert more == 6 * len(resources("AWS::ApiGatewayV2::Route"))
+    assert f"six metrics for each of {more // 6:.0f} routes: {0.3 * more:.0f} dollars" in WORDS
+
+
+def test_logs_are_those_that_the_template_asks_for() -> None:
+    used = one_call("policy", FREE)
+    own = measured()["counted"]["items"]["sizes"][-1]["calls"]["policy"]["again"]["log_bytes"]
+    levels = {each["LoggingConfig"]["SystemLogLevel"] for each in functions().values()}
+
+    assert levels == {"WARN"}
+    assert platform_log_bytes() == 0  # at WARN only failures are logged by the platform
+    assert used.log_gb * 10**9 == pytest.approx(own + access_log_bytes())
+    assert f"a line of the access log has {access_log_bytes()} bytes" in WORDS
+    assert one_call("policy", replace(FREE, log_days=60)).log_gb_months == pytest.approx(
+        2 * used.log_gb_months
+    )
 
 
 def test_the_goals_for_a_million_calls_are_held_or_told_on_the_page() -> None:

@@ -66,3 +66,19 @@ def test_the_last_step_is_the_rule_that_decided(
         if step.matched or (step.depends and step.action == "allow")  # which makes it ask
     ]
     assert deciding == ([] if found.decision.rule is None else [found.decision.rule])
+
+
+def test_an_explanation_names_the_limits_that_count_an_allowed_call() -> None:
+    text = SEED + (
+        "[[limit]]\ntool = 'filesystem_*'\ncalls = 1000\nper = 'hour'\nby = ['caller']\n"
+        "[[limit]]\ntool = '**'\nargs.path = '/srv/**'\ncalls = 1\nper = 'day'\n"
+        "[[limit]]\ntool = '**'\nargs.path = '/home/**'\ncalls = 1\nper = 'day'\n"
+        "action = 'prompt'\n"
+    )
+    allowed = call("filesystem_read", {"path": "/home/user/projects/a"})
+
+    assert explain(policy(text), allowed).lines()[-2:] == [
+        "  limit 1 counts it: 1,000 calls an hour for each caller; further ones are denied",
+        "  limit 3 counts it: 1 call a day; further ones are asked about",
+    ]
+    assert explain(policy(text), call("shell_execute")).limits == ()

@@ -376,3 +376,48 @@ def test_a_deny_that_covers_no_absolute_path_is_named_with_the_glob_that_does(
 )
 def test_advice_about_a_list_of_globs_names_them_all(line: str, hint: str) -> None:
     assert [each for each in lint(policy(rules(line))) if hint in each.hint]
+
+
+def limits(*lines: str) -> str:
+    """Write limits as `tool calls key=value ...`, a minute each."""
+    text = ""
+    for line in lines:
+        tool, calls, *rest = line.split("|")
+        text += f"[[limit]]\ntool = '{tool}'\ncalls = {calls}\nper = 'minute'\n"
+        text += "".join(f"{each}\n" for each in rest)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (rules("allow|read") + limits("read|5"), []),
+        (rules("allow|read") + limits("**|5", "read|3"), []),
+        (rules("prompt|read") + limits("re*|5"), []),
+        (rules("allow|read") + limits("write|5"), [(1, "counts-nothing")]),
+        (rules("allow|read", "deny|write") + limits("write|5"), [(1, "counts-nothing")]),
+        (rules("allow|read|server='a'") + limits("read|5|server='b'"), [(1, "counts-nothing")]),
+        (rules("allow|read") + limits("**|3", "read|5"), [(2, "unreachable")]),
+        (rules("allow|read") + limits("read|5", "**|5"), [(1, "unreachable")]),
+        (rules("allow|read") + limits("read|5", "read|5"), [(2, "unreachable")]),
+        (rules("allow|read") + limits("**|3|by='caller'", "read|5"), []),
+        (rules("allow|read") + limits("**|3", "read|5|by='caller'"), [(2, "unreachable")]),
+        (rules("allow|read") + limits("read|3|args.x='a'", "read|5"), []),
+        (rules("allow|read") + limits("read|3", "read|5|args.x='a'"), [(2, "unreachable")]),
+        (rules("allow|read") + limits("read|3|action='prompt'", "read|5"), []),
+        (rules("allow|read") + limits("read|3", "read|5|action='prompt'"), [(2, "unreachable")]),
+        (rules("allow|read") + limits("read|3", "read|5").replace("minute", "hour", 1), []),
+    ],
+)
+def test_limits_that_do_nothing_are_found(text: str, expected: list[tuple[int, Kind]]) -> None:
+    found_limits = [
+        (finding.rule, finding.kind)
+        for finding in lint(policy(text))
+        if finding.origin.startswith("limit") and finding.kind != "never-matches"
+    ]
+    assert found_limits == expected
+
+
+def test_a_limit_on_what_no_call_is_called_is_found() -> None:
+    text = rules("allow|mcp__fs__*") + limits("mcp__fs__read|5|server='git'")
+    assert "limit 1: the tool is of server 'fs', and server is 'git'" in str(lint(policy(text))[1])

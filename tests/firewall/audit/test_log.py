@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,12 +17,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.adapters.files.audit import JsonlAudit, JsonlRecords
+from nacre.adapters.sqlite.table import SqliteTable
 from nacre.core.errors import UnavailableError
-from nacre.core.limits import AUDIT_CHECK_SECONDS, AUDIT_DAYS, AUDIT_FILE_BYTES
+from nacre.core.limits import (
+    AUDIT_ANCHOR_SECONDS,
+    AUDIT_CHECK_SECONDS,
+    AUDIT_DAYS,
+    AUDIT_FILE_BYTES,
+)
 from nacre.firewall.audit.entry import AuditEntry
 from nacre.firewall.audit.log import AuditTrail, verify_chain, verify_lines
+from nacre.firewall.audit.stored_log import ItemAudit
 from nacre.firewall.content.digests import arguments_sha256, canonical, shape
 from nacre.ports.audit import GENESIS, Chain, Head
+from nacre.ports.items.table import Condition, Item, Key
 from tests.firewall.chains import BEING, AuditStore, Ticking, anchors, entry, in_folder, in_items
 
 ROOT = Path(__file__).parents[3]
@@ -498,15 +508,95 @@ def test_a_full_disk_denies_and_leaves_whole_lines(folder: Path) -> None:
 # In the item store.
 
 
+@dataclass
+class Noting:
+    """A table that notes what is put, and puts it so often."""
+
+    table: SqliteTable
+    times: int = 1
+    writes: list[str] = field(default_factory=list)
+
+    def put(self, item: Item, *, when: Condition | None = None) -> None:
+        self.writes.append("head" if str(item["pk"]).endswith("#heads") else "record")
+        for _ in range(self.times):
+            self.table.put(item, when=when)
+
+
+def in_table(store: AuditStore) -> tuple[ItemAudit, SqliteTable]:
+    log = store.open_log()
+    assert isinstance(log, ItemAudit)
+    assert isinstance(log._table, SqliteTable)
+    return log, log._table
+
+
 def test_a_chain_belongs_to_one_writer() -> None:
     for store in in_items():
-        log = store.open_log()
-        before = log.open()
-        after = Head(before.writer, 1, "a" * 64)
-        log.append(b"{}", before=before, after=after, at="2026-07-28T12:00:00")
+        logs = [store.open_log(), store.open_log()]
+        before = logs[0].open()
+        logs[1].open()
+        at = "2026-07-28T12:00:00.000000+00:00"
+        logs[0].append(b"{}", before=before, after=Head(before.writer, 1, "a" * 64), at=at)
 
         with pytest.raises(UnavailableError, match="another writer"):
-            log.append(b"{}", before=before, after=after, at="2026-07-28T12:00:01")
+            logs[1].append(b"[]", before=before, after=Head(before.writer, 1, "b" * 64), at=at)
+
+
+def test_a_chain_that_two_continued_is_found() -> None:
+    for store in in_items():
+        trail = store.trail()
+        trail.record(entry(1))
+        twin = AuditTrail(copy(trail._log), store.clock)  # a memory that is there twice
+        twin._head = trail._head
+        trail.record(entry(2))
+        twin.record(entry(3))
+
+        [result] = store.verified()
+
+        assert result.problem == "record 2 stands where 3 should be"
+
+
+def test_a_record_is_one_write_and_its_head_another_one_a_minute() -> None:
+    for store in in_items():
+        log, table = in_table(store)
+        log._table = noting = Noting(table)
+        trail = AuditTrail(log, store.clock)
+        for number in range(1, 5):
+            trail.record(entry(number))
+        store.clock.time += timedelta(seconds=AUDIT_ANCHOR_SECONDS)
+        trail.record(entry(5))
+
+        assert noting.writes == ["record", "head", *["record"] * 4, "head"]
+        assert [result.problem for result in store.verified()] == [None]
+
+
+def test_records_that_are_gone_from_the_end_are_missed_from_their_head_on() -> None:
+    for store in in_items():
+        trail = store.trail()
+        for number in range(1, 4):
+            trail.record(entry(number))
+        store.clock.time += timedelta(seconds=AUDIT_ANCHOR_SECONDS)
+        trail.record(entry(4))
+        _, table = in_table(store)
+        newest = table.query(f"A#{BEING}#2026-07-28", descending=True, limit=2).items
+        for item in newest:
+            table.delete(Key.of(item))
+
+        [result] = store.verified()
+
+        assert result.problem == "the last 2 of the records are missing"
+
+
+def test_a_record_whose_answer_was_lost_is_stored_once() -> None:
+    for store in in_items():
+        log, table = in_table(store)
+        log._table = Noting(table, times=2)  # as an adapter that got no answer
+        trail = AuditTrail(log, store.clock)
+        trail.record(entry(1))
+        store.clock.time += timedelta(seconds=AUDIT_ANCHOR_SECONDS)
+        trail.record(entry(2))
+
+        [result] = store.verified()
+        assert (result.records, result.problem) == (2, None)
 
 
 def test_expired_records_are_missed_by_nobody() -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -280,3 +280,28 @@ def test_a_policy_that_is_being_written_is_read_when_it_is_done(tmp_path: Path) 
     watch.passed = 1.0
 
     assert source.current().digest != before
+
+
+def test_a_limit_counts_the_calls_of_each_caller(tmp_path: Path) -> None:
+    text = """
+    [[rule]]
+    action = "allow"
+    tool = "*"
+    [[limit]]
+    tool = "get_current_time"
+    calls = 2
+    per = "day"
+    by = "caller"
+    """
+    with entry(tmp_path, text) as first:
+        told = [first.ask("tools/call", NOW)["result"] for _ in range(3)]
+        second = replace(first, principal=replace(first.principal, subject="t2"))
+        other = second.ask("tools/call", NOW)["result"]
+        records = first.records()
+
+    assert ["isError" in result and result["isError"] for result in told] == [False, False, True]
+    assert "the limit of 2 calls a day for each caller is used up" in told[2]["content"][0]["text"]
+    assert not other.get("isError")
+    assert [record["outcome"] for record in records if record.get("tool")] == [
+        *("allow", "allow", "deny", "allow")
+    ]

@@ -627,3 +627,17 @@ def test_two_commands_at_one_file_both_wrap(copies: Callable[[], World]) -> None
     assert {entry["command"] for entry in wrapped.values()} == {"/opt/nacre"}
     world.unwrap()
     assert file.read_text() == text
+
+
+def test_on_windows_only_servers_at_a_url_are_wrapped(tmp_path: Path) -> None:
+    world = World(tmp_path, Launcher(("C:\\nacre\\nacre.exe",), starts_programs=False))
+    both = '{"mcpServers": {"files": {"command": "npx"}, "far": {"url": "https://x.example/mcp"}}}'
+    file = world.write(".cursor/mcp.json", both)
+
+    outcomes = world.wrapper.wrap(world.found("files", "far")).outcomes
+
+    results = {outcome.path[-1]: (outcome.result, outcome.note) for outcome in outcomes}
+    assert results["far"][0] == "wrapped"
+    assert results["files"][0] == "refused"
+    assert "on Windows the proxy cannot start a program" in results["files"][1]
+    assert json.loads(file.read_text())["mcpServers"]["files"] == {"command": "npx"}

@@ -1,4 +1,4 @@
-"""Data of version 0.1.0, whose index has another embedding, under today's default."""
+"""Changes of the embedding without a command: from version 0.1.0, and between built-in models."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters.embeddings.builtin_models import ENCODER, ENGLISH
+from nacre.adapters.embeddings.builtin_models import BEST, ENCODER, ENGLISH
 from nacre.being.memory.text.searchable_text import IndexEntry
 from nacre.jobs.loop import WorkerLoop
 from nacre.ports.vectors import Filter, Question
@@ -67,6 +67,20 @@ def nearest(home: Home, being_id: str, question: str) -> tuple[str, str | None]:
     return reading.index.search(being_id, asked).dense[0].id, reading.remark
 
 
+def work(home: Home) -> None:
+    """Do all jobs that wait."""
+    worker = WorkerLoop(home.ports.queue, home.worker(error_map), lambda _: None)
+    while worker.run_next():
+        pass
+
+
+def active(home: Home, being_id: str) -> tuple[str, str | None]:
+    """Return the embedding of a Being's index, and the one that is being built."""
+    state = home.index.indexing.states.get(being_id)
+    assert state is not None
+    return state.active, state.target
+
+
 @pytest.fixture
 def being_id(opened: Opened) -> str:
     """Return a Being whose index was built with the default of version 0.1.0."""
@@ -86,9 +100,7 @@ def test_the_new_default_takes_over_by_itself(opened: Opened, being_id: str) -> 
     write(home, being_id, "dog", "The dog chewed through both of my sandals")
     assert nearest(home, being_id, "dog and sandals") == ("dog", None)
 
-    worker = WorkerLoop(home.ports.queue, home.worker(error_map), lambda _: None)
-    while worker.run_next():
-        pass
+    work(home)
 
     state = home.index.indexing.states.get(being_id)
     assert state is not None
@@ -112,3 +124,79 @@ def test_a_change_to_words_alone_waits_for_the_command(opened: Opened, being_id:
     assert remark is not None
     assert "run 'nacre reindex'" in remark
     assert home.ports.queue.receive() is None
+
+
+def test_the_best_model_takes_over_by_itself_and_gives_way_again(
+    opened: Opened, being_id: str
+) -> None:
+    for number, (embeddings, kind) in enumerate([("builtin-best", BEST), ("builtin", ENCODER)]):
+        home = opened(embeddings)
+        assert nearest(home, being_id, "cat from the shelter") == ("cat", None)
+        write(home, being_id, f"dog{number}", "The dog chewed through both of my sandals")
+
+        work(home)
+
+        assert active(home, being_id) == (kind.emb_id, None)
+        assert nearest(home, being_id, "Which animal ruined my footwear?")[0].startswith("dog")
+        assert nearest(home, being_id, "Wie viel teurer ist die Wohnung?")[0] == "rent"
+        assert home.index.maintenance.check(being_id).is_in_sync
+
+
+def test_an_interrupted_change_to_the_best_model_goes_on(opened: Opened, being_id: str) -> None:
+    class KilledError(Exception):
+        pass
+
+    def kill(_done: int, _total: int) -> None:
+        raise KilledError
+
+    home = opened("builtin-best")
+    entries = [
+        IndexEntry(f"n{n:03}", "node", f"note {n}", "active", None, (), ()) for n in range(80)
+    ]
+    for start in range(0, len(entries), 20):
+        change = opened("builtin-static").index.indexing.prepare(being_id, entries[start:][:20])
+        home.data.transact(change.writes)
+        change.apply()
+    with pytest.raises(KilledError):
+        home.index.maintenance.reindex(being_id, kill)
+    state = home.index.indexing.states.get(being_id)
+    assert state is not None
+    assert (state.active, state.target, state.done) == (ENGLISH.emb_id, BEST.emb_id, 64)
+    assert nearest(home, being_id, "cat from the shelter") == ("cat", None)
+
+    work(home)
+
+    assert active(home, being_id) == (BEST.emb_id, None)
+    assert home.index.maintenance.check(being_id).is_in_sync
+
+
+def test_two_servers_with_different_settings_do_not_change_it_forever(
+    opened: Opened, being_id: str
+) -> None:
+    best, default = opened("builtin-best"), opened("builtin")
+    for home in (best, default):
+        nearest(home, being_id, "cat")
+        work(home)
+        nearest(home, being_id, "cat")
+
+    answer, remark = nearest(best, being_id, "cat from the shelter")
+    work(best)
+
+    assert active(best, being_id) == (ENCODER.emb_id, None)
+    assert answer == "cat"
+    assert remark is not None
+    assert "run 'nacre reindex'" in remark
+
+
+def test_an_erased_memory_is_in_no_index_of_a_change(opened: Opened, being_id: str) -> None:
+    home = opened("builtin-best")
+    nearest(home, being_id, "cat")
+    work(home)
+
+    change = home.index.indexing.prepare(being_id, [], ["cat"])
+    home.data.transact(change.writes)
+    change.apply()
+
+    for kind in (BEST, ENGLISH):
+        left = home.index.indexing.index(kind.emb_id).scan(being_id, after=None, limit=10)
+        assert [id_ for id_, _ in left] == ["rent", "tax"]

@@ -30,6 +30,7 @@ def test_words_alone_have_no_model() -> None:
     ("embeddings", "emb_id", "dimension"),
     [
         ("builtin", "builtin:use-multilingual-3+potion-base-8m:768:1.70", 768),
+        ("builtin-best", "builtin:use-multilingual-3+arctic-embed-s:896:1.30", 896),
         ("builtin-static", "builtin:potion-base-8m:256:1", 256),
         ("builtin-multilingual", "builtin:potion-multilingual-128m:128:1", 128),
     ],
@@ -43,7 +44,8 @@ def test_a_built_in_table_gives_vectors_and_likeness(
     assert found.tokens is not None
     assert (found.primary.emb_id, found.primary.dimension) == (emb_id, dimension)
     assert found.card == card_of(emb_id)
-    assert found.primary.documents(["cat"]) == [found.primary.query("cat")]
+    is_symmetric = found.primary.documents(["cat"]) == [found.primary.query("cat")]
+    assert is_symmetric is (embeddings != "builtin-best")
     assert len(found.primary.query("cat")) == 4 * dimension
     assert found.tokens.score("cat", ["cat"]) == pytest.approx([1])
 
@@ -53,6 +55,7 @@ def test_an_old_built_in_index_can_be_asked_again() -> None:
         ("builtin:potion-base-8m:256:1", 256),
         ("builtin:potion-multilingual-128m:128:1", 128),
         ("builtin:use-multilingual-3+potion-base-8m:768:1.70", 768),
+        ("builtin:use-multilingual-3+arctic-embed-s:896:1.30", 896),
     ):
         old = builtin_embedder(emb_id)
         assert old is not None
@@ -162,6 +165,65 @@ def test_a_choice_loads_nothing_before_the_first_text(embeddings: str, tmp_path:
     ).stdout.split()
 
     assert not {"numpy", "onnxruntime", "openai", "nacre_tables", "nacre_encoder"} & set(loaded)
+    assert "nacre_english" not in loaded
+
+
+WITHOUT_WHEEL = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {missing}:
+            raise ModuleNotFoundError(name=name)
+
+import importlib.util
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name in {missing} else real(name, *more)
+sys.meta_path.insert(0, Missing())
+from nacre.wiring.features.embeddings import builtin_embedder, embedders
+from nacre.wiring.settings import Settings
+"""
+
+
+def without(missing: set[str], code: str) -> str:
+    """Return what code prints in a process that cannot import some packages."""
+    whole = WITHOUT_WHEEL.replace("{missing}", repr(missing)) + code
+    return subprocess.run(
+        [sys.executable, "-c", whole], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_without_its_wheel_the_best_model_says_what_to_install() -> None:
+    code = (
+        "print(len(embedders(Settings(data_folder='')).primary.query('cat')))\n"
+        "print(builtin_embedder('builtin:use-multilingual-3+arctic-embed-s:896:1.30'))\n"
+        "try: embedders(Settings(data_folder='', embeddings='builtin-best'))\n"
+        "except Exception as error: print(type(error).__name__, error)"
+    )
+
+    size, old, problem = without({"nacre_english"}, code).splitlines()
+
+    assert (size, old) == (str(4 * 768), "None")
+    assert problem == (
+        "ConfigurationError NACRE_EMBEDDINGS: builtin-best needs the data wheel nacre-mcp-english; "
+        "in the clone: make setup, or pip install '.[best]'"
+    )
+
+
+def test_without_onnxruntime_the_best_model_runs_in_numpy() -> None:
+    code = (
+        "model = embedders(Settings(data_folder='', embeddings='builtin-best')).primary\n"
+        "print(model.query('Where does the cat sleep?').hex(), 'onnxruntime' in sys.modules)"
+    )
+    model = embedders(chosen(embeddings="builtin-best")).primary
+    assert model is not None
+
+    vector, has_onnxruntime = without({"onnxruntime"}, code).split()
+
+    mine = np.frombuffer(bytes.fromhex(vector), "<f4")
+    assert has_onnxruntime == "False"
+    assert mine @ np.frombuffer(model.query("Where does the cat sleep?"), "<f4") > 0.98
 
 
 def test_a_model_without_a_card_gets_one_that_does_no_harm() -> None:
@@ -172,6 +234,7 @@ def test_a_model_without_a_card_gets_one_that_does_no_harm() -> None:
     assert card.weights_for(mostly_cjk=True).sparse > card.weights_for(mostly_cjk=False).sparse
 
 
+@pytest.mark.slow  # each encoder reads hundreds of texts again
 @pytest.mark.parametrize("embeddings", BUILTIN)
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_built_in_card_says_what_is_measured(embeddings: str, language: str) -> None:

@@ -1,7 +1,9 @@
 """Blobs in S3; the bucket's lifecycle removes what reading already hides."""
 
 import time
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError
@@ -52,7 +54,8 @@ class S3Blobs:
     def get(self, name: str) -> bytes | None:
         """Return the bytes, or None when there are none or their time is over."""
         check_blob_name(name)
-        answer = self._call("get_object", Key=name)
+        # Without the right to list the bucket, S3 refuses what is not there.
+        answer = self._call("get_object", {"AccessDenied": None}, Key=name)
         if answer is None or int(answer["Metadata"][_END]) <= self._clock().timestamp():
             return None
         try:  # the answer has begun; its bytes still have to arrive
@@ -78,9 +81,14 @@ class S3Blobs:
                 code = answer["Errors"][0].get("Code")
                 raise UnavailableError(f"S3 did not delete {len(answer['Errors'])} blobs ({code})")
 
-    def _call(self, operation: str, **parameters: Any) -> Any:
+    def _call(
+        self,
+        operation: str,
+        absent: Mapping[str, None] = MappingProxyType({}),
+        **parameters: Any,
+    ) -> Any:
         missing = ConfigurationError(
             f"the bucket {self._bucket} does not exist; is the stack deployed?"
         )
-        errors = {"NoSuchKey": None, "404": None, "NoSuchBucket": missing}
+        errors = {"NoSuchKey": None, "404": None, "NoSuchBucket": missing, **absent}
         return self._aws.ask(operation, errors, Bucket=self._bucket, **parameters)

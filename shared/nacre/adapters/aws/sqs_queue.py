@@ -40,7 +40,7 @@ class _SqsCalls:
         self._aws.ask(operation, errors, QueueUrl=self._url, **parameters)
 
     def send(self, body: str, group: str, dedupe_key: str) -> str:
-        """Add a message and return its id; of several with the same `dedupe_key` one is added."""
+        """Add a message and return its id; only one with the same `dedupe_key` is added."""
         answer = self.call(
             "send_message",
             MessageBody=body,
@@ -128,6 +128,10 @@ class SqsQueue(_TwoQueues):
         waiting, in_flight = self._queue.counts()
         return Depth(waiting, in_flight, dead=sum(self._dead.counts()))
 
+    def waiting(self) -> int:
+        """Count the messages that wait to be taken, approximately."""
+        return self._queue.counts()[0]
+
 
 class SqsDeadLetters(_TwoQueues):
     """The DeadLetters of a queue in SQS.
@@ -155,7 +159,7 @@ class SqsDeadLetters(_TwoQueues):
     def send_back(self, letter: DeadLetter) -> bool:
         """Put a letter at the end of its group in the queue."""
         # Sent before it is deleted: a process that is killed in between leaves it twice.
-        # One by one: of a batch the first may fail and the second succeed.
+        # One by one: in a batch the first may fail and the second succeed.
         self._queue.send(letter.body, letter.group, f"redrive-{letter.id}")
         receipt = self._held.get(letter.id, letter.receipt)
         self._dead.with_receipt("delete_message", ReceiptHandle=receipt)

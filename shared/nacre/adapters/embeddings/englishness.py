@@ -1,22 +1,23 @@
-"""A guess how much of a text is English, from the way in which the English table cuts it."""
+"""An estimate of how much of a text is English, from its pieces in the English table."""
 
-from nacre.adapters.embeddings.vector_rules import embeddable
-from nacre.adapters.embeddings.word_pieces import bert_words
+from collections.abc import Sequence
 
 # The part of English words among the pieces of a text: other languages fall into more pieces.
 _FOREIGN = 0.65
 _ENGLISH = 0.8
 
 
-def englishness(text: str, pieces: int) -> float:
+def englishness(words: Sequence[str], pieces: int) -> float:
     """Return from 0 to 1 how much a text is English, by the number of its pieces in the table.
 
-    English words are mostly one piece each; words of other languages are cut into several, or
-    have letters that the table hardly knows.
+    `words` are those of `bert_words`. English words are mostly one piece each; words of other
+    languages are cut into several, or have letters that the table hardly knows.
     """
-    words = bert_words(embeddable(text))
-    letters = sum(word.isalnum() for word in words)
-    english = sum(word.isalnum() and word.isascii() for word in words)
+    letters = sum(map(str.isalnum, words))
+    if all(map(str.isascii, words)):
+        english = letters
+    else:
+        english = sum(map(str.isalnum, filter(str.isascii, words)))
     further = max(0, pieces - len(words))  # pieces that continue a word
     if not letters:
         return 0.0

@@ -4,9 +4,9 @@ No model runs. Each piece has a row of int8 numbers with a scale, read from a ma
 meaningful pieces are longer, so the mean needs no other weights, and MaxSim uses their lengths.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import nacre_tables
-from nacre.adapters.embeddings.builtin_models import ENGLISH, Pieces, TableKind
+from nacre.adapters.embeddings.builtin_models import Pieces, TableKind
 from nacre.adapters.embeddings.englishness import englishness
 from nacre.adapters.embeddings.vector_rules import Floats, embeddable, packed
+from nacre.adapters.embeddings.word_pieces import WordPieces, bert_words
 from nacre.core.bounded_cache import BoundedCache
 from nacre.ports.embedder import Vector
 
@@ -26,7 +27,7 @@ _QUERY_PIECES = 64  # of one query in MaxSim; more do not improve the ranking
 _HALF = 32  # pieces in half a passage
 _FLAT_PIECES = 16_384  # of all texts compared at once: at most 4 MB for a query of 64 pieces
 _OTHER_LANGUAGE = 0.5  # difference in englishness from which two texts share no language
-_CACHED_TEXTS = 2048  # candidates recur with later queries; about 2 MB
+_CACHED_TEXTS = 8192  # candidates recur with later queries; about 5 MB of short notes
 _CACHED_LENGTH = 500  # longer texts are not cached
 
 
@@ -37,6 +38,17 @@ class _Loaded(NamedTuple):
     norms: Floats
 
 
+class TextPieces(NamedTuple):
+    """The rows of a text's pieces in a table, in order, and how much of the text is English.
+
+    Unknown pieces are left out. Only the English table tells English from other languages, which
+    it hardly knows. An array takes a fifth of a tuple's memory, and thousands of texts are cached.
+    """
+
+    ids: "array[int]"
+    english: float
+
+
 class StaticTable:
     """One table in a folder, read on first use; threads may share it."""
 
@@ -44,17 +56,17 @@ class StaticTable:
         self.kind = kind
         self._folder = folder
         self._lock = Lock()
-        self._cache: BoundedCache[str, tuple[int, ...]] = BoundedCache(_CACHED_TEXTS)
+        self._cache: BoundedCache[str, TextPieces] = BoundedCache(_CACHED_TEXTS)
 
-    def piece_ids(self, text: str) -> tuple[int, ...]:
-        """Return the rows of a text's pieces, in order; unknown pieces are left out."""
-        with self._lock:
-            ids = self._cache.get(text)
-            if ids is None:
-                ids = tuple(row for row in self._loaded.pieces.ids(embeddable(text)) if row >= 0)
+    def pieces(self, text: str) -> TextPieces:
+        """Return the pieces of a text."""
+        pieces = self._cache.get(text)
+        if pieces is None:
+            with self._lock:
+                pieces = self._cut(embeddable(text))
                 if len(text) <= _CACHED_LENGTH:
-                    self._cache[text] = ids
-            return ids
+                    self._cache[text] = pieces
+        return pieces
 
     def mean(self, ids: Sequence[int]) -> Floats:
         """Return the sum of these rows, which has the direction of their mean."""
@@ -76,6 +88,16 @@ class StaticTable:
     def norms(self, ids: Rows) -> Floats:
         """Return the original lengths of these rows, which weigh their pieces."""
         return self._loaded.norms[ids]
+
+    def _cut(self, text: str) -> TextPieces:
+        tokenizer = self._loaded.pieces
+        if not isinstance(tokenizer, WordPieces):
+            return TextPieces(array("i", [row for row in tokenizer.ids(text) if row >= 0]), 0.0)
+        words = bert_words(text)
+        ids = tokenizer.ids_of_words(words)
+        if ids and min(ids) < 0:
+            ids = [row for row in ids if row >= 0]
+        return TextPieces(array("i", ids), englishness(words, len(ids)))
 
     @cached_property
     def _loaded(self) -> _Loaded:
@@ -103,7 +125,7 @@ class StaticEmbedder:
         """Return a vector for each text, in order."""
         if not texts:
             return []
-        rows = np.stack([self._table.mean(self._table.piece_ids(text)) for text in texts])
+        rows = np.stack([self._table.mean(self._table.pieces(text).ids) for text in texts])
         return packed(rows, dimension=self.dimension, model=self.emb_id)
 
     def query(self, text: str) -> Vector:
@@ -121,32 +143,19 @@ class StaticTokenSimilarity:
 
     def __init__(self, table: StaticTable) -> None:
         self._table = table
-        self._english: BoundedCache[str, float] = BoundedCache(_CACHED_TEXTS)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """Return a number from 0 to 1 for each text, in order; None if it is in another language.
+        """Return a number from 0 to 1 for each text; None if it is in another language."""
+        query_pieces = self._table.pieces(query)
+        pieces = list(map(self._table.pieces, texts))
+        similarities = self._similarities(query_pieces.ids, [text.ids for text in pieces])
+        return [
+            None if abs(text.english - query_pieces.english) > _OTHER_LANGUAGE else similarity
+            for text, similarity in zip(pieces, similarities, strict=True)
+        ]
 
-        The English table tells English from other languages, which it hardly knows.
-        """
-        pieces = [self._table.piece_ids(text) for text in texts]
-        scores: list[float | None] = [*self._similarities(query, pieces)]
-        if self._table.kind is ENGLISH:
-            own = self._englishness(query, len(self._table.piece_ids(query)))
-            for place, text in enumerate(texts):
-                if abs(self._englishness(text, len(pieces[place])) - own) > _OTHER_LANGUAGE:
-                    scores[place] = None
-        return scores
-
-    def _englishness(self, text: str, pieces: int) -> float:
-        share = self._english.get(text)
-        if share is None:
-            share = englishness(text, pieces)
-            if len(text) <= _CACHED_LENGTH:
-                self._english[text] = share
-        return share
-
-    def _similarities(self, query: str, texts: Sequence[Sequence[int]]) -> list[float]:
-        query_ids = _distinct(np.asarray(self._table.piece_ids(query)[:_QUERY_PIECES], np.intp))
+    def _similarities(self, query: "array[int]", texts: Sequence["array[int]"]) -> list[float]:
+        query_ids = _distinct(np.asarray(query[:_QUERY_PIECES], np.intp))
         weights = self._table.norms(query_ids)
         scores = np.zeros(len(texts), np.float32)
         if not weights.sum() > 0:
@@ -158,10 +167,10 @@ class StaticTokenSimilarity:
         return [min(1.0, score) for score in scores.tolist()]
 
     def _best_passages(
-        self, query: Floats, weights: Floats, texts: Sequence[Sequence[int]]
+        self, query: Floats, weights: Floats, texts: Sequence["array[int]"]
     ) -> Floats:
         """Return the score of the best passage of each text; none is empty."""
-        flat = np.fromiter(chain.from_iterable(texts), np.intp)
+        flat = np.frombuffer(b"".join(texts), np.intc).astype(np.intp)
         distinct = _distinct(flat)
         nearness = self._table.units(distinct) @ query.T
         np.square(np.clip(nearness, 0, 1, out=nearness), out=nearness)
@@ -178,9 +187,9 @@ class StaticTokenSimilarity:
         return passages
 
 
-def _batches(texts: Sequence[Sequence[int]]) -> Iterator[dict[int, Sequence[int]]]:
+def _batches(texts: Sequence["array[int]"]) -> Iterator[dict[int, "array[int]"]]:
     """Yield the texts that are not empty by their places, in batches of a limited size."""
-    batch: dict[int, Sequence[int]] = {}
+    batch: dict[int, array[int]] = {}
     size = 0
     for place, ids in enumerate(texts):
         if batch and size + len(ids) > _FLAT_PIECES:

@@ -13,6 +13,8 @@ Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 def embeddable(text: str) -> str:
     """Return the beginning of a text up to the limit of models; blank texts become empty."""
+    if text.isascii() and len(text) <= MAX_EMBEDDED_BYTES:
+        return "" if text.isspace() else text
     # Models cannot read lone surrogates or half a character at the cut.
     text = text.encode("utf-8", "ignore")[:MAX_EMBEDDED_BYTES].decode("utf-8", "ignore")
     return text if text.strip() else ""

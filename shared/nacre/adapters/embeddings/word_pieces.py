@@ -7,7 +7,7 @@ WordPiece, on the standard library.
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import chain
 
@@ -41,7 +41,11 @@ class WordPieces:
 
     def ids(self, text: str) -> list[int]:
         """Return the ids of a text's pieces, in order, without those that mark its ends."""
-        return list(chain.from_iterable(map(self._cached_pieces, bert_words(text))))
+        return self.ids_of_words(bert_words(text))
+
+    def ids_of_words(self, words: Iterable[str]) -> list[int]:
+        """Return the ids of the pieces of words that `bert_words` returned."""
+        return list(chain.from_iterable(map(self._cached_pieces, words)))
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         if len(word) > _MAX_WORD:

@@ -6,9 +6,10 @@ from typing import Any
 import httpx2
 
 from nacre.adapters.mcp.large_answers import Fill, Shorten
-from nacre.core.errors import TooLargeError
+from nacre.core.errors import TooLargeError, UnavailableError
 from nacre.core.limits import LARGE_RESULT_BYTES, UPSTREAM_ANSWER_BYTES
-from nacre.http_client.address import Address
+from nacre.http_client.address import Address, parse_address
+from nacre.http_client.bearer import Bearer, BearerClient
 from nacre.http_client.client import HttpClient
 from nacre.http_client.connection import Response
 from nacre.http_client.errors import (
@@ -37,10 +38,15 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         connect_seconds: float,
         shorten: Shorten | None = None,
         fill: Fill | None = None,
+        bearer: Bearer | None = None,
+        url: str = "",
     ) -> None:
-        self._http = HttpClient(
+        http = HttpClient(
             resolve=resolve, connect_seconds=connect_seconds, idle_seconds=_IDLE_SECONDS
         )
+        self._http: HttpClient | BearerClient = http
+        if bearer is not None:  # `url` is that of the server, and nobody else gets its token
+            self._http = BearerClient(http, bearer, parse_address(url).origin)
         self._shorten = shorten
         self._fill = fill
         self.refused: int | None = None
@@ -59,6 +65,8 @@ class HttpTransport(httpx2.AsyncBaseTransport):
             )
         except HttpError as error:
             raise _httpx_error(error) from error
+        except UnavailableError as error:  # the login cannot be renewed now
+            raise httpx2.ConnectError(str(error)) from error
         self.refused = response.status if response.status >= 400 else None
         return httpx2.Response(
             response.status,

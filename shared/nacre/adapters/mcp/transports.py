@@ -15,6 +15,7 @@ from nacre.core.errors import ConfigurationError
 from nacre.core.limits import UPSTREAM_ANSWER_BYTES
 from nacre.gateway.servers.config import ServerConfig
 from nacre.gateway.servers.references import References
+from nacre.http_client.bearer import Bearer
 from nacre.http_client.public_addresses import Network, Resolve, checked_addresses, resolved
 
 _SILENT_SECONDS = 3600.0  # for a silent stream; each call has a shorter limit
@@ -31,8 +32,10 @@ class Transports:
         is_stack: bool,
         allowed: tuple[Network, ...] = (),
         reading: Callable[[], Reading] | None = None,
+        bearer: Bearer | None = None,
     ) -> None:
         self.reading = reading
+        self._bearer = bearer
         self._references = references
         self._is_stack = is_stack
         self._resolve: Resolve = resolved
@@ -46,6 +49,8 @@ class Transports:
             connect_seconds=config.open_timeout,
             shorten=None if self.reading is None else large.shortened,
             fill=large.filled,
+            bearer=self._bearer,
+            url="" if self._bearer is None else self._references.filled(config.url),
         )
 
     @asynccontextmanager

@@ -113,8 +113,8 @@ def _status(status: int | None) -> str:
     match status:
         case 401:
             return (
-                "requires a token (HTTP 401). Send one in a header, such as Authorization: "
-                "Bearer ${secret:NAME}; Nacre does not sign in by OAuth for you"
+                "refuses its token (HTTP 401). Send another one in the header Authorization, "
+                "such as Bearer ${secret:NAME}, or leave the header out and log in"
             )
         case 403:
             return "refuses these credentials (HTTP 403)"

@@ -28,6 +28,7 @@ from nacre.adapters.vectors.point_rules import (
 )
 from nacre.core.limits import LISTED_POINTS
 from nacre.ports.embedder import Vector
+from nacre.ports.items.table import Write
 from nacre.ports.vectors import (
     Candidates,
     Filter,
@@ -58,6 +59,7 @@ class QdrantVectors:
     """A VectorIndex in one collection, which the first write creates."""
 
     is_derived = True
+    is_told_in_transaction = False
 
     def __init__(
         self,
@@ -73,6 +75,13 @@ class QdrantVectors:
         self._alias = alias_of(emb_id, prefix=prefix)
         self._dimension = dimension_of(emb_id)
         self._call = call or QdrantCalls()
+
+    def changes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
+        """Return no writes: `upsert` and `delete` follow."""
+        return []
+
+    def settle(self, being_id: str) -> None:
+        """Do nothing: nothing waits."""
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         """Write points, and replace those with the same ids."""
@@ -154,7 +163,31 @@ class QdrantVectors:
         except MissingCollectionError:
             return no_hits
         rarity = dict(zip([numbers[number] for number in probed], rarities, strict=False))
-        return Candidates(lists.get(DENSE, ()), sparse, rarity=rarity)
+        return Candidates(
+            lists.get(DENSE, ()),
+            sparse,
+            rarity=rarity,
+            summaries=partial(self._summaries, being_id),
+        )
+
+    def _summaries(self, being_id: str, ids: Sequence[str]) -> dict[str, str]:
+        try:
+            records = self._call(
+                "retrieve",
+                lambda: self._client.retrieve(
+                    self._alias,
+                    ids=[_point_id(being_id, id_) for id_ in ids],
+                    with_payload=["being_id", "id", "summary"],
+                ),
+            )
+        except MissingCollectionError:
+            return {}
+        payloads = [record.payload or {} for record in records]
+        return {
+            str(payload.get("id")): summary
+            for payload in payloads
+            if _belongs_to(being_id, payload) and isinstance(summary := payload.get("summary"), str)
+        }
 
     def _rarities(
         self, being_id: str, numbers: Sequence[int], probes: Sequence[Sequence[models.ScoredPoint]]
@@ -272,6 +305,7 @@ def _struct(being_id: str, point: Point) -> models.PointStruct:
             "cluster_id": point.cluster_id,
             "days": [day_number(day) for day in point.days],
             "text_sha": point.text_sha,
+            "summary": point.summary,
         },
     )
 

@@ -139,6 +139,10 @@ class SqliteQueue:
             row = connection.execute(_COUNTS, self._parameters(self._now())).fetchone()
         return Depth(waiting=row[0], in_flight=row[1], dead=row[2])
 
+    def waiting(self) -> int:
+        """Count the messages that wait to be taken."""
+        return self.depth().waiting
+
     def _receipt(self) -> str:
         me = None if self._holders is None else self._holders.me
         return str(uuid.uuid4()) if me is None else f"{uuid.uuid4()} {me}"

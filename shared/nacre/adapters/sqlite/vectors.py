@@ -14,6 +14,7 @@ from nacre.adapters.vectors.point_matrix import PointMatrix
 from nacre.adapters.vectors.point_rules import check_names, check_points, check_question
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.limits import INDEXED_BEINGS_IN_MEMORY
+from nacre.ports.items.table import Write
 from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, dimension_of
 
 
@@ -25,6 +26,7 @@ class LocalVectors:
     """
 
     is_derived = True
+    is_told_in_transaction = False
 
     def __init__(self, database: SqliteDatabase, emb_id: str) -> None:
         self.emb_id = emb_id
@@ -32,6 +34,13 @@ class LocalVectors:
         self._points = SqlitePoints(database, emb_id)
         self._guard = threading.Lock()
         self._beings: BoundedCache[str, _InMemory] = BoundedCache(INDEXED_BEINGS_IN_MEMORY)
+
+    def changes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
+        """Return no writes: `upsert` and `delete` follow."""
+        return []
+
+    def settle(self, being_id: str) -> None:
+        """Do nothing: nothing waits."""
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         """Write points, replacing those with the same ids."""

@@ -4,19 +4,19 @@ It serves stacks without Qdrant. For a Being with few memories the answer is exa
 the newest memories are searched, and the answer says so.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
 from nacre.adapters.vectors.point_matrix import PointMatrix
-from nacre.adapters.vectors.point_rows import Row, pack_terms
-from nacre.adapters.vectors.point_rules import check_names, check_question
+from nacre.adapters.vectors.point_rows import Row, pack_terms, row_of
+from nacre.adapters.vectors.point_rules import check_names, check_question, check_vector
 from nacre.being.memory.index.vector_items import VectorItem, from_item, pages
 from nacre.being.memory.model import keys
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import EXACT_ITEM_POINTS, SCANNED_BYTES
 from nacre.ports.items.paging import every_item
-from nacre.ports.items.table import Table
+from nacre.ports.items.table import Table, Write
 from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, dimension_of
 from nacre.text.analysis import terms
 
@@ -30,12 +30,20 @@ class ItemVectors:
     """A VectorIndex over the item store; it needs no writes besides the items."""
 
     is_derived = False
+    is_told_in_transaction = False
 
     def __init__(self, table: Table, emb_id: str) -> None:
         self.emb_id = emb_id
         self._table = table
         self._dimension = dimension_of(emb_id)
         self._large: set[str] = set()  # Beings with too many points for exact search
+
+    def changes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
+        """Return no writes: the vector items are enough."""
+        return []
+
+    def settle(self, being_id: str) -> None:
+        """Do nothing: nothing waits."""
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         """Do nothing: the vector items are written already."""
@@ -49,14 +57,28 @@ class ItemVectors:
     def search(self, being_id: str, question: Question) -> Candidates:
         """Return up to `limit` hits for a vector and as many for terms."""
         check_question(being_id, question, self._dimension)
-        matrix, truncated = self._matrix(being_id)
-        return replace(matrix.search(question), truncated=truncated)
+        items, truncated = self._points(being_id)
+        return replace(
+            self._matrix(items).search(question),
+            truncated=truncated,
+            summaries=lambda ids: {
+                id_: summary
+                for id_ in ids
+                if id_ in items and (summary := items[id_].point_summary) is not None
+            },
+        )
+
+    def hold(self, being_id: str) -> "HeldItemVectors":
+        """Return the points of a Being for work that searches them many times."""
+        check_names(being_id)
+        items, truncated = self._points(being_id)
+        return HeldItemVectors(self._matrix(items), self._dimension, truncated=truncated)
 
     def list_days(self, being_id: str, where: Filter, *, limit: int) -> Listing:
         """Return the first points that pass the filter, in order of time."""
         check_names(being_id)
-        matrix, truncated = self._matrix(being_id)
-        listing = matrix.list_days(where, limit)
+        items, truncated = self._points(being_id)
+        listing = self._matrix(items).list_days(where, limit)
         return Listing(listing.hits, truncated or listing.truncated)
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
@@ -65,13 +87,16 @@ class ItemVectors:
             return [(item.id, item.digest(self.emb_id)) for item in items]
         return []
 
-    def _matrix(self, being_id: str) -> tuple[PointMatrix, bool]:
+    def _points(self, being_id: str) -> tuple[dict[str, VectorItem], bool]:
         """Return the points to search, and whether older ones were left out."""
         items = self._all(being_id)
-        rows = [self._row(item) for item in (self._newest(being_id) if items is None else items)]
+        points = self._newest(being_id) if items is None else items
+        return {item.id: item for item in points}, items is None
+
+    def _matrix(self, items: Mapping[str, VectorItem]) -> PointMatrix:
         matrix = PointMatrix(self._dimension)
-        matrix.add(rows)
-        return matrix, items is None
+        matrix.add([row_of_item(item, self.emb_id) for item in items.values()])
+        return matrix
 
     def _all(self, being_id: str) -> list[VectorItem] | None:
         """Return all points; None if there are too many to read for a search."""
@@ -110,13 +135,39 @@ class ItemVectors:
             while ids := [str(item["sk"]) for item in islice(items, _AT_ONCE)]:
                 yield ids
 
-    def _row(self, item: VectorItem) -> Row:
-        return Row(
-            item.id,
-            item.kind,
-            item.state,
-            item.cluster_id,
-            item.days,
-            item.vectors.get(self.emb_id),
-            _packed(item.text),
-        )
+
+def row_of_item(item: VectorItem, emb_id: str) -> Row:
+    """Return the point of a vector item as a row, with its vector of one embedding."""
+    return Row(
+        item.id,
+        item.kind,
+        item.state,
+        item.cluster_id,
+        item.days,
+        item.vectors.get(emb_id),
+        _packed(item.text),
+    )
+
+
+class HeldItemVectors:
+    """The points of a Being, read once; for one thread."""
+
+    def __init__(self, matrix: PointMatrix, dimension: int, *, truncated: bool) -> None:
+        self._matrix = matrix
+        self._dimension = dimension
+        self._truncated = truncated
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Add points, replacing those with the same ids."""
+        distinct = {point.id: point for point in points}
+        self._matrix.add(list(map(row_of, distinct.values())))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove points; ignore unknown ids."""
+        self._matrix.remove(ids)
+
+    def search(self, question: Question) -> Candidates:
+        """Return up to `limit` hits for a vector and as many for terms."""
+        if question.dense is not None:
+            check_vector(question.dense, self._dimension)
+        return replace(self._matrix.search(question), truncated=self._truncated)

@@ -1,7 +1,8 @@
 """One Being's points in memory: exact nearest vectors and BM25, filtered before ranking."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,8 @@ _SLACK = 4e-6  # more than the error of a cosine in float32
 _BATCH = 4096  # rows whose scores are computed exactly at once
 
 _KINDS: tuple[Kind, ...] = ("node", "scene")
+# Of up to 300 hits in each list: a call of Hit with its arguments takes three times as long.
+_hit = cast("Callable[[Iterable[Any]], Hit]", partial(tuple.__new__, Hit))
 _Mask = npt.NDArray[np.bool_]
 _Rows = npt.NDArray[np.intp]
 _Scores = npt.NDArray[Any]
@@ -180,14 +183,22 @@ class PointMatrix:
         return hits, dict(zip(numbers.values(), rarities, strict=True))
 
     def _ranked(self, rows: _Rows, scores: _Scores, limit: int) -> tuple[Hit, ...]:
-        rounded = np.round(-scores.astype(np.float64), _DECIMALS).tolist()
-        ids, kinds, days, clusters = self._ids, self._kinds.values, self._days_of, self._cluster_of
+        rounded = np.round(scores.astype(np.float64), _DECIMALS) + 0.0
         numbers = rows.tolist()
-        order = sorted(zip(rounded, map(ids.__getitem__, numbers), numbers, strict=True))
-        return tuple(
-            Hit(id_, _KINDS[kinds[row]], 0.0 - score, days[row], clusters[row])
-            for score, id_, row in order[:limit]
+        ids = [self._ids[number] for number in numbers]
+        # Sorting by one column after the other takes a third of the time of sorting tuples.
+        by_id = np.array(sorted(range(len(ids)), key=ids.__getitem__))
+        order = by_id[np.argsort(-rounded[by_id], kind="stable")[:limit]]
+        places = order.tolist()
+        best = [numbers[place] for place in places]
+        columns = (
+            [ids[place] for place in places],
+            map(_KINDS.__getitem__, self._kinds.values[best].tolist()),
+            rounded[order].tolist(),
+            map(self._days_of.__getitem__, best),
+            map(self._cluster_of.__getitem__, best),
         )
+        return tuple(map(_hit, zip(*columns, strict=True)))
 
     def _cosines(self, query: npt.NDArray[np.float32]) -> _Scores:
         scores = np.empty(len(self._ids), dtype=np.float32)
@@ -201,11 +212,12 @@ class PointMatrix:
         exact_query = query.astype(np.float64)
         for start in range(0, len(rows), _BATCH):
             batch = rows[start : start + _BATCH]
-            vectors = np.empty((len(batch), self._dimension), dtype=np.float64)
-            for number in np.unique(batch // _BLOCK_ROWS).tolist():
-                in_block = batch // _BLOCK_ROWS == number
+            vectors = np.empty((len(batch), self._dimension), dtype=np.float32)
+            blocks = batch // _BLOCK_ROWS
+            for number in np.flatnonzero(np.bincount(blocks)).tolist():
+                in_block = blocks == number
                 vectors[in_block] = self._blocks[number][batch[in_block] % _BLOCK_ROWS]
-            scores[start : start + _BATCH] = (vectors * exact_query).sum(axis=1)
+            np.dot(vectors.astype(np.float64), exact_query, out=scores[start : start + _BATCH])
         return scores
 
     def _add_vectors(self, first: int, vectors: Sequence[PackedVector | None]) -> None:

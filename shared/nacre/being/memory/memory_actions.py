@@ -20,7 +20,7 @@ _LISTED = 100  # hidden memories in an answer
 
 @dataclass(frozen=True, slots=True)
 class MemoryActions:
-    """Corrects, hides and takes back for an agent, and returns the answers for the model."""
+    """Corrects and hides memories for an agent, or undoes that; returns texts for the model."""
 
     nodes: Nodes
     corrections: Corrections
@@ -76,7 +76,7 @@ class MemoryActions:
         return node
 
     def _hidden(self, being_id: str) -> Iterator[dict[str, Any]]:
-        """Yield the hidden memories, the last first, without what they say."""
+        """Yield the hidden memories, the last first, without their texts."""
         for node in self.nodes.hidden(being_id, limit=_LISTED).nodes:
             yield {"key": node.node_id, **_hiding(node)}
 
@@ -100,6 +100,6 @@ def _described(node: Node) -> dict[str, Any]:
 
 def _hiding(node: Node) -> dict[str, Any]:
     hiding = {"hidden_at": (node.hidden_at or "")[:10], "hidden_by": node.hidden_by}
-    if node.hidden_by == "agent":
+    if node.hidden_by != "owner":
         hiding["undo_until"] = (undo_end(node.hidden_at) or "")[:10]
     return hiding

@@ -1,10 +1,10 @@
 """Starting patrols: at ten waiting scenes, every hour if there is work, or on request."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Literal
 
+from nacre.being.memory.job_claims import ClaimAge, JobClaims, SweepResult
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import (
     PENDING_MESSAGES,
@@ -13,24 +13,14 @@ from nacre.being.memory.model.counters import (
     count_in,
     counters,
 )
-from nacre.being.memory.model.types import moment
+from nacre.being.memory.store.recall_log import announce_old_recalls
 from nacre.core.clock import Clock
-from nacre.core.errors import ConditionFailedError, UnavailableError
+from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.core.limits import CLOCK_TOLERANCE_SECONDS, PATROL_AGAIN_SECONDS, PATROL_AT
+from nacre.core.limits import JOB_AGAIN_SECONDS, PATROL_AT
 from nacre.jobs.job import Job, encode_job
 from nacre.ports.items.paging import every_item
-from nacre.ports.items.table import (
-    Absent,
-    Change,
-    Compare,
-    Condition,
-    Either,
-    Every,
-    Item,
-    Present,
-    Table,
-)
+from nacre.ports.items.table import Compare, Range, Table
 from nacre.ports.queue import Queue
 
 KIND = "patrol"
@@ -47,13 +37,8 @@ class TriggerResult:
     patrol: PatrolState
 
 
-@dataclass(frozen=True, slots=True)
-class SweepResult:
-    """The result of a sweep: Beings with work, jobs sent, and how long the oldest job waits."""
-
-    beings: int
-    sent: int
-    lag_seconds: float
+def _never() -> bool:
+    return False
 
 
 class PatrolTrigger:
@@ -63,6 +48,7 @@ class PatrolTrigger:
         self._table = table
         self._queue = queue
         self._clock = clock
+        self._claims = JobClaims(table, clock, QUEUED_AT)
 
     def after_scenes(self, being_id: str) -> TriggerResult:
         """Send the job of a patrol if enough scenes wait and none has been sent.
@@ -80,29 +66,49 @@ class PatrolTrigger:
         waiting = count_in(item, PENDING_SCENES)
         if waiting < PATROL_AT:
             return TriggerResult(waiting, "not due")
-        if self._is_queued(item) or not self._claim(being_id, least=PATROL_AT):
+        enough = Compare(PENDING_SCENES, ">=", PATROL_AT)
+        if self._claims.is_taken(item) or not self._claims.take(being_id, enough):
             return TriggerResult(waiting, "queued before")
         return TriggerResult(
             waiting, "queued" if self._try_send(being_id, "auto") else "not queued"
         )
 
     def sweep(self) -> SweepResult:
-        """Send the job of a patrol for every Being that has work and no job.
+        """Send the job of a patrol for every Being that has work and no job."""
+        total = SweepResult(0, 0, 0)
+        for partition in keys.work_partitions():
+            total += self.sweep_shard(partition)
+        return total
 
-        It reads only the list of Beings with work.
+    def sweep_shard(
+        self, partition: str, after: str = "", *, is_over: Callable[[], bool] = _never
+    ) -> SweepResult:
+        """Sweep one part of the list of Beings with work, after the Being `after`, until `is_over`.
+
+        Only the list is read. A job that has waited for an hour may be lost, so it is sent again.
+        While the queue is busy, it is sent again only after a day, because an overload would grow
+        otherwise. The sweep of a whole part begins with Beings whose recalls have waited for a day:
+        it adds them to the list.
         """
+        if not after:
+            announce_old_recalls(self._table, partition, self._clock)
         beings, sent, now = 0, 0, self._clock()
         oldest = now
-        for item in self._beings_with_work():
+        last, age = after, ClaimAge(self._queue)
+        start = Range(low=f"{after}!") if after else None  # sorts behind it, before the next
+        for item in every_item(self._table, partition, index="gsi1", keys=start, at_once=_PAGE):
+            if is_over():
+                return SweepResult(beings, sent, (now - oldest).total_seconds(), last)
             beings += 1
+            last = being_id = str(item["gsi1sk"])
             queued_at = item.get(QUEUED_AT)
             if isinstance(queued_at, str):
                 oldest = min(oldest, datetime.fromisoformat(queued_at))
-            if self._is_queued(item):
+            if self._claims.is_taken(item, lost_seconds=JOB_AGAIN_SECONDS):
                 continue
-            being_id = str(item["gsi1sk"])
-            if self._claim(being_id, least=0) and self._try_send(being_id, "sweep"):
-                sent += 1
+            lost_seconds = age.lost_seconds() if isinstance(queued_at, str) else 0
+            if self._claims.take(being_id, lost_seconds=lost_seconds):
+                sent += self._try_send(being_id, "sweep")
         return SweepResult(beings, sent, (now - oldest).total_seconds())
 
     def pending(self, being_id: str) -> tuple[int, int]:
@@ -118,15 +124,11 @@ class PatrolTrigger:
         """
         self._send(being_id, {"trigger": "manual", **refs}, dedupe_key)
 
-    def _beings_with_work(self) -> Iterator[Item]:
-        for partition in keys.work_partitions():
-            yield from every_item(self._table, partition, index="gsi1", at_once=_PAGE)
-
     def _try_send(self, being_id: str, trigger: str) -> bool:
         try:
             self._send(being_id, {"trigger": trigger})
         except UnavailableError:
-            self._release(being_id)
+            self._claims.release(being_id)
             return False
         return True
 
@@ -134,34 +136,3 @@ class PatrolTrigger:
         self._queue.send(
             encode_job(Job(KIND, being_id, refs)), group=being_id, dedupe_key=dedupe_key
         )
-
-    def _claim(self, being_id: str, *, least: int) -> bool:
-        too_old = Compare(QUEUED_AT, "<", self._lost_before())
-        in_future = Compare(QUEUED_AT, ">", self._latest())
-        free = Either((Absent(QUEUED_AT), too_old, in_future))
-        # On AWS the list of the sweep lags behind and may name an erased Being.
-        conditions: list[Condition] = [Present(), free]
-        if least:
-            conditions.append(Compare(PENDING_SCENES, ">=", least))
-        change = Change(set={QUEUED_AT: moment(self._clock())})
-        try:
-            self._table.update(keys.meta(being_id), change, when=Every(tuple(conditions)))
-        except ConditionFailedError:
-            return False
-        return True
-
-    def _release(self, being_id: str) -> None:
-        with suppress(ConditionFailedError):  # the Being is gone
-            change = Change(remove=frozenset({QUEUED_AT}))
-            self._table.update(keys.meta(being_id), change, when=Present())
-
-    def _is_queued(self, item: Item) -> bool:
-        queued_at = item.get(QUEUED_AT)
-        return isinstance(queued_at, str) and self._lost_before() <= queued_at <= self._latest()
-
-    def _lost_before(self) -> str:
-        return moment(self._clock() - timedelta(seconds=PATROL_AGAIN_SECONDS))
-
-    def _latest(self) -> str:
-        """Return the latest possible time; later ones are from a clock that was set back."""
-        return moment(self._clock() + timedelta(seconds=CLOCK_TOLERANCE_SECONDS))

@@ -12,6 +12,7 @@ from nacre.being.memory.store.history import History
 from nacre.being.memory.store.letters import Letters
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.memory.store.profile import Profile
+from nacre.being.memory.store.recall_log import RecallLog
 from nacre.being.memory.store.relations import Relations
 from nacre.being.memory.store.scenes import Scenes
 from nacre.being.memory.target_actions import TargetActions
@@ -31,6 +32,7 @@ class Repositories:
     relations: Relations
     scenes: Scenes
     nodes: Nodes
+    recalls: RecallLog
     clusters: Clusters
     edits: MemoryEdits
     corrections: Corrections
@@ -52,7 +54,7 @@ def open_repositories(
     profile = Profile(table, clock=clock, rng=rng)
     letters = Letters(table, Beings(table, clock=clock, rng=rng), clock=clock, rng=rng)
     scenes = Scenes(table, index, profile, clock=clock, rng=rng)
-    nodes = Nodes(table, index, clock=clock)
+    nodes = Nodes(table, index)
     clusters = Clusters(table)
     history = History(table, clock=clock)
     trigger = PatrolTrigger(table, queue, clock=clock)
@@ -64,6 +66,7 @@ def open_repositories(
         relations=Relations(table, clock=clock),
         scenes=scenes,
         nodes=nodes,
+        recalls=RecallLog(table, clock=clock, rng=rng),
         clusters=clusters,
         edits=edits,
         corrections=corrections,

@@ -3,6 +3,7 @@
 from random import Random
 
 from nacre.access.beings import Beings
+from nacre.being.memory.conversations.captured_store import CapturedConversations
 from nacre.being.memory.index.cluster_vectors import ClusterMeans
 from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.repositories import Repositories, open_repositories
@@ -15,6 +16,7 @@ from nacre.being.memory.search.search import Search
 from nacre.being.memory.search.time_search import TimeSearch
 from nacre.being.memory.store.diary import think_notes
 from nacre.being.memory.store.nodes import Nodes
+from nacre.being.memory.store.recall_log import RecallLog
 from nacre.core.clock import Clock
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import TokenSimilarity
@@ -30,6 +32,7 @@ class MemoryServices:
     search: Search
     queries: MemoryQueries
     context: ContextBlocks
+    captured: CapturedConversations
 
 
 def open_services(
@@ -42,10 +45,12 @@ def open_services(
     rng: Random,
 ) -> MemoryServices:
     """Return the memory over these stores; `tokens`, if any, compares texts word by word."""
-    vectors = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
+    vectors = ClusterMeans(table, Nodes(table, indexing), indexing)
     memory = open_repositories(table, queue, indexing, vectors, clock=clock, rng=rng)
     reader = MemoryReader(table)
-    browser = MemoryBrowser(table, reader, memory.clusters, memory.scenes, memory.history)
+    browser = MemoryBrowser(
+        table, reader, memory.clusters, memory.scenes, memory.history, clock=clock
+    )
     search = Search(reader, indexing.active_index, tokens=tokens)
     return MemoryServices(
         memory=memory,
@@ -54,7 +59,7 @@ def open_services(
             TimeSearch(search, reader, indexing.active_index, clock),
             browser,
             # Losing a count to a power cut is better than a recall that waits for the disk.
-            Nodes(indexing.non_durable_table, indexing, clock=clock),
+            RecallLog(indexing.non_durable_table, clock=clock, rng=rng),
             memory.history,
         ),
         context=ContextBlocks(
@@ -68,4 +73,5 @@ def open_services(
             lambda being_id: think_notes(table, being_id),
             clock=clock,
         ),
+        captured=CapturedConversations(table, clock=clock),
     )

@@ -1,12 +1,13 @@
 """The patrol as the worker's job, and the tasks that `nacre patrol` sends to a stack."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
 from nacre.being.memory.model.counters import counters
-from nacre.being.memory.patrol_trigger import KIND, PatrolTrigger, SweepResult
+from nacre.being.memory.patrol_trigger import KIND, PatrolTrigger
 from nacre.being.patrol.patrol import Patrol
 from nacre.being.patrol.planning.model_choice import ModelAccess
 from nacre.being.patrol.run.runs import runs
@@ -36,14 +37,11 @@ class PatrolJobs:
     models: ModelAccess
     trigger: PatrolTrigger
     clock: Clock
+    count_done: Callable[[], None] = lambda: None
 
     def register(self, worker: Worker) -> None:
         """Register the job of patrols with a worker."""
         worker.register(KIND, self.do, lease=LEASE)
-
-    def sweep(self) -> SweepResult:
-        """Queue a patrol for every Being that has work and no job."""
-        return self.trigger.sweep()
 
     def do(self, work: Work) -> None:
         """Do one job. A run that is blocked counts as done: the sweep queues another job for it.
@@ -57,11 +55,12 @@ class PatrolJobs:
                 self._do_task(being_id, work)
             else:
                 self._do_run(being_id, work)
+        self.count_done()
 
     def _do_run(self, being_id: str, work: Work) -> None:
         meta = counters(self.table, being_id)
         slices = int(work.job.refs.get("slices", "0"))
-        if "gsi1pk" in meta or "always" in work.job.refs:  # otherwise an earlier job has done all
+        if "gsi1pk" in meta or "always" in work.job.refs:  # otherwise no work is left
             try:
                 self.patrol.run(
                     being_id,
@@ -148,7 +147,7 @@ class PatrolTasks:
     def report(self, being_id: str, task_id: str) -> dict[str, Any] | None:
         """Return the report of a task; None until it is done.
 
-        Raises NotFoundError or UnavailableError with the problem that the worker met.
+        Raises NotFoundError or UnavailableError with the problem that the worker had.
         """
         item = self.table.get(_task_key(being_id, task_id))
         if item is None:
@@ -176,8 +175,8 @@ def _no_limit(_step: str) -> None:
 class _Slice:
     """Ends a job between two steps of its run, after it has taken long.
 
-    It never ends a step, whose questions to a model would be repeated. Every job does at least two
-    steps: the one that the run had reached, and another.
+    It never interrupts a step, because its questions to a model would be repeated. Each job does at
+    least two steps: the one that the run had reached, and the next.
     """
 
     clock: Clock

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from nacre.being.memory.index.summaries import add_summaries
 from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.model.types import moment
 from nacre.being.memory.repositories import Repositories
@@ -13,6 +14,7 @@ from nacre.being.patrol.run.runs import Receipt, Run, Runs
 from nacre.being.patrol.steps import merge_memories, split_clusters, tidy_clusters
 from nacre.being.patrol.steps.age_memories import tick
 from nacre.being.patrol.steps.assign_scenes import assign
+from nacre.being.patrol.steps.count_recalls import count_recalls
 from nacre.being.patrol.steps.dry_run import dry_run_receipt
 from nacre.being.patrol.steps.extract_scenes import extract
 from nacre.being.patrol.steps.finish_run import block, finish
@@ -27,11 +29,17 @@ from nacre.being.patrol.steps.undo_run import UndoReport, undo
 from nacre.being.patrol.steps.write_journal import write_journal
 from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
+from nacre.core.limits import PATROL_SUMMARIES
 from nacre.jobs.lease import Lease
 from nacre.ports.items.table import Table
 from nacre.ports.queue import Queue
 
 Step = Callable[[RunContext], None]
+
+
+def _forget(context: RunContext) -> None:
+    count_recalls(context)
+    forget(context)
 
 
 def _tidy(context: RunContext) -> None:
@@ -44,7 +52,7 @@ STEPS: tuple[tuple[int, str, Step], ...] = (
     (0, "extract", extract),
     (1, "assign", assign),
     (2, "clock", tick),
-    (3, "flag", forget),
+    (3, "flag", _forget),
     (merge_memories.STEP, "consolidate", merge),
     (5, "revive", revive),
     (split_clusters.STEP, "split", split),
@@ -52,8 +60,9 @@ STEPS: tuple[tuple[int, str, Step], ...] = (
 )
 """The steps in their order, each with its number and its name in progress messages and docs.
 
-`clock` ages memories, `flag` forgets faded ones and `consolidate` merges those that say the same.
-`tidy` unites clusters about one subject, moves single memories to nearer ones, and renews clusters.
+`clock` ages memories, `flag` counts recalls and forgets faded memories, and `consolidate` merges
+those that say the same. `tidy` unites clusters about one subject, moves single memories to nearer
+ones, and renews clusters.
 `Run.step` is the last step whose decisions are stored. A resumed run begins with that step, so
 earlier decisions are never made again on later data.
 """
@@ -62,7 +71,8 @@ earlier decisions are never made again on later data.
 class Patrol:
     """Runs patrols. The caller holds the lease `PATROL` of the Being and passes it in.
 
-    Without a model, rules find at most `heard_facts` scenes in the messages of a day.
+    Without a model, rules find at most `heard_facts` scenes in the messages of a day, and at most
+    `captured_facts` in those that were captured from clients.
     """
 
     def __init__(
@@ -74,6 +84,7 @@ class Patrol:
         *,
         clock: Clock,
         heard_facts: int = 0,
+        captured_facts: int = 0,
     ) -> None:
         self._table = table
         self._queue = queue
@@ -81,6 +92,7 @@ class Patrol:
         self._indexing = indexing
         self._clock = clock
         self._heard_facts = heard_facts
+        self._captured_facts = captured_facts
         self.runs = Runs(table)
 
     def run(
@@ -93,7 +105,7 @@ class Patrol:
         lease: Lease | None = None,
         on_step: Callable[[str], None] = lambda _: None,
     ) -> Receipt:
-        """Finish the unfinished run or do a new one, and return its receipt.
+        """Finish the unfinished run or start a new one, and return its receipt.
 
         `renew_lease` is called between steps, `on_step` with the name of each step. If a store or
         an index does not answer, the run ends as `blocked`: its scenes wait, and the next call
@@ -114,6 +126,7 @@ class Patrol:
         try:
             on_step("claim")
             context.index_updates.catch_up()
+            add_summaries(context.indexing, being_id, at_most=PATROL_SUMMARIES)
             for number, name, step in STEPS:
                 if number >= run.step:
                     on_step(name)
@@ -179,4 +192,5 @@ class Patrol:
             planner=planner,
             renew_lease=renew_lease,
             heard_facts=self._heard_facts,
+            captured_facts=self._captured_facts,
         )

@@ -12,6 +12,7 @@ from nacre.sdk.result import (
     EmbeddedResource,
     ImageContent,
     ResourceContents,
+    ResourceLink,
     TextContent,
     ToolContent,
     ToolResult,
@@ -60,8 +61,11 @@ class OrderResult(ToolResult):
         return {**super().to_dict(), "isError": False}
 
 
-def order(name: str, orders: Callable[[], Orders]) -> Tool:
-    """Return the tool that gives the Being an order; the first order calls `orders`."""
+def order(name: str, orders: Callable[[], Orders], *, links: bool = False) -> Tool:
+    """Return the tool that gives the Being an order; the first order calls `orders`.
+
+    With `links`, an order may name media that were uploaded before.
+    """
 
     async def take_order(arguments: dict[str, Any], context: Context) -> ToolResult:
         _check_names(arguments)
@@ -78,7 +82,7 @@ def order(name: str, orders: Callable[[], Orders]) -> Tool:
         is_own = answer.session_key == arguments.get("sessionKey")
         return OrderResult(content, meta=None if is_own else {"nacre/session": answer.session_key})
 
-    definition = order_definition(name)
+    definition = order_definition(name, links=links)
     return Tool(
         definition["name"],
         definition["description"],
@@ -107,6 +111,15 @@ def _content(block: Mapping[str, Any]) -> ToolContent:
             return ImageContent(data, mime_type)
         case {"type": "audio", "data": str(data), "mimeType": str(mime_type)}:
             return AudioContent(data, mime_type)
+        case {"type": "resource_link", "uri": str(uri), "name": str(name)}:
+            return ResourceLink(
+                uri,
+                name,
+                description=block.get("description"),
+                mime_type=block.get("mimeType"),
+                size=block.get("size"),
+                meta=block.get("_meta"),
+            )
         case {"type": "resource", "resource": {"uri": uri, "blob": data, "mimeType": mime_type}}:
             return EmbeddedResource(ResourceContents(uri, blob=data, mime_type=mime_type))
         case _:

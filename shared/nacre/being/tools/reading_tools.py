@@ -77,6 +77,7 @@ def recall_memory(memory: "Callable[[], MemoryServices]") -> Tool:
         query: Annotated[str | None, Field(description="Only nodes with this in action")] = None,
         no_nodes: Annotated[bool, Field(description="The digest only")] = False,
         page: Annotated[int, Field(ge=1)] = 1,
+        as_of: Annotated[str | None, Field(description="YYYY-MM-DD: as known that day")] = None,
         *,
         context: Context,
     ) -> ToolResult:
@@ -89,6 +90,7 @@ def recall_memory(memory: "Callable[[], MemoryServices]") -> Tool:
             limit=0 if no_nodes else limit,
             query=query,
             page=page,
+            as_of=as_of,
             counted=principal.may_write,
         )
         return ToolResult.text(text)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nacre import __version__
+from nacre.being.tools.capture_messages import capture_messages
 from nacre.being.tools.get_current_time import get_current_time
 from nacre.being.tools.memory_resources import add_context_resources, add_memory_prompt
 from nacre.being.tools.reading_tools import (
@@ -57,6 +58,7 @@ def own_server(
     ):
         # An argument that is ignored looks to the model like a memory that forgets.
         server.register_tool(tool.closed())
+    server.register_tool(capture_messages(memory).closed(), listed=False)
     add_context_resources(server, memory)
     add_memory_prompt(server)
     return server

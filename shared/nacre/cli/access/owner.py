@@ -1,14 +1,12 @@
 """The command `nacre owner`: add and list owners, and create links to sign in."""
 
-from pathlib import Path
-
 import click
 
 from nacre.being.memory.text.memory_text import counted
 from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import iso_time, json_option, show_json, show_list
 from nacre.wiring.compose import Home
-from nacre.wiring.server_registry import running_urls
+from nacre.wiring.features.logins import portal_url
 from nacre.wiring.settings import Settings
 
 _LAPTOP = "http://127.0.0.1:8642"
@@ -82,10 +80,7 @@ def list_owners(*, as_json: bool, place: Place) -> None:
 
 
 def _address(home: Home) -> str:
-    if home.ports.mcp_url is not None:
-        return home.ports.mcp_url.removesuffix("/mcp")
-    running = [url.removesuffix("/mcp") for url in running_urls(Path(home.ports.where))]
-    return Settings.from_environment().public_url or next(iter(running), _LAPTOP)
+    return portal_url(home.ports, Settings.from_environment())() or _LAPTOP
 
 
 def _revoke_all(home: Home, owner_name: str) -> None:

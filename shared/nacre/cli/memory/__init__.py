@@ -1,1 +1,1 @@
-"""The commands about memory: `patrol`, `export`, `import`, `forget` and `reindex`."""
+"""The commands about memory: `patrol`, `export`, `import`, `mirror`, `forget` and `reindex`."""

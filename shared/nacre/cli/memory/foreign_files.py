@@ -13,6 +13,7 @@ from nacre.being.memory.transfer.basic_memory import Page, read_basic_memory
 from nacre.being.memory.transfer.foreign_records import MAX_FOREIGN_BYTES, ParsedPart
 from nacre.being.memory.transfer.mem0 import read_mem0
 from nacre.being.memory.transfer.server_memory import read_server_memory
+from nacre.cli.memory.archive_file import is_archive, opened_archive, opened_member
 from nacre.core.errors import InvalidInputError
 
 _MAX_LINE = 16 * 1024 * 1024  # an entity with all its observations
@@ -28,8 +29,8 @@ def _server_memory(path: Path, today: datetime) -> Iterator[ParsedPart]:
 
 
 def _mem0(path: Path, today: datetime) -> Iterator[ParsedPart]:
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as packed:
+    if is_archive(path):
+        with opened_archive(path) as packed:
             members = {name.rpartition("/")[2]: name for name in packed.namelist()}
             member = next((members[name] for name in _MEM0 if name in members), None)
             if member is None:
@@ -103,9 +104,9 @@ def _in_folder(path: Path) -> Iterator[Page]:
 
 
 def _in_zip(path: Path) -> Iterator[Page]:
-    if not zipfile.is_zipfile(path):
+    if not is_archive(path):
         raise InvalidInputError(f"{path} is neither a folder nor a zip of Markdown files")
-    with zipfile.ZipFile(path) as packed:
+    with opened_archive(path) as packed:
         for info in sorted(packed.infolist(), key=lambda info: info.filename):
             if info.is_dir() or not info.filename.lower().endswith(".md"):
                 continue
@@ -117,7 +118,7 @@ def _in_zip(path: Path) -> Iterator[Page]:
 
 
 def _read(packed: zipfile.ZipFile, name: str, limit: int) -> bytes:
-    with packed.open(name) as file:
+    with opened_member(packed, name) as file:
         content = file.read(limit + 1)  # the size in a zip may be wrong
     if len(content) > limit:
         raise InvalidInputError(f"{name} has more than {limit} bytes")

@@ -1,4 +1,4 @@
-"""The command `nacre import`: an export, or another program's memory, into a Being."""
+"""The command `nacre import`: an export, or what another program has stored, into a Being."""
 
 import sys
 import tempfile
@@ -24,7 +24,12 @@ from nacre.being.memory.transfer.portable_records import KINDS, Record
 from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.exit_codes import FAILURE, OK
+from nacre.cli.hooks.capture_settings import CaptureSettings, read_settings
 from nacre.cli.memory.foreign_files import FORMATS, read_foreign
+from nacre.cli.memory.import_transcripts import import_conversations
+from nacre.cli.memory.skipped_parts import SkippedParts
+from nacre.cli.memory.transcript_files import FORMATS as TRANSCRIPT_FORMATS
+from nacre.cli.memory.transcript_files import recognized_format
 from nacre.cli.progress import progress_lines
 from nacre.core.clock import system_clock
 from nacre.core.errors import ConflictError, InvalidInputError
@@ -32,21 +37,6 @@ from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.wiring.compose import Home
 
 _NACRE = "nacre"
-_EXAMPLES = 3  # places that are listed for each reason
-
-
-@dataclass(slots=True)
-class _Skipped:
-    """The parts of a file that were not understood: counts and first places by reason."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    where: dict[str, list[str]] = field(default_factory=dict)
-
-    def add(self, part: SkippedPart) -> None:
-        self.counts[part.reason] += 1
-        places = self.where.setdefault(part.reason, [])
-        if len(places) < _EXAMPLES:
-            places.append(part.where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +45,7 @@ class _Source:
 
     records: Callable[[], Iterator[Record]]
     summary: Summary | None = None
-    skipped: _Skipped = field(default_factory=_Skipped)
+    skipped: SkippedParts = field(default_factory=SkippedParts)
     instead: Callable[[Record], list[Record]] = lambda _: []  # for records without room
 
     @property
@@ -66,42 +56,73 @@ class _Source:
 
 
 @click.command("import")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="[PATH]", required=False)
 @click.option("--into", metavar="NAME", help="The Being to import into. [default: the only one]")
 @click.option("--create", metavar="NAME", help="Create a Being of this name, and import into it.")
 @click.option(
     "--format",
     "format_",
-    type=click.Choice([_NACRE, *FORMATS]),
-    default=_NACRE,
-    show_default=True,
-    help="The program that wrote the file.",
+    type=click.Choice([_NACRE, *FORMATS, *TRANSCRIPT_FORMATS]),
+    help="The program that wrote it. [default: recognized by its content]",
+)
+@click.option(
+    "--find",
+    "is_search",
+    is_flag=True,
+    help="Find the conversations that other programs have stored on this machine.",
+)
+@click.option("--yes", is_flag=True, help="With --find: import them without asking.")
+@click.option(
+    "--learn",
+    is_flag=True,
+    help="Let patrols look for facts in imported conversations, as in new ones.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, and write nothing.")
 @json_option
 @being_options
 def import_file(
-    file: str,
+    file: str | None,
     *,
     into: str | None,
     create: str | None,
-    format_: str,
+    format_: str | None,
+    is_search: bool,
+    yes: bool,
+    learn: bool,
     dry_run: bool,
     as_json: bool,
     place: Place,
 ) -> int:
-    """Import FILE into a Being.
+    """Import an export, conversations or a memory of another program into a Being.
 
-    FILE is an export of Nacre or, with --format, the memory of another program; - is standard
-    input. Existing data stays, so importing the same file again changes nothing, and an
-    interrupted import can be finished by running it again. A truncated or altered file is refused
-    before anything is written.
+    PATH is a file, a folder or a zip archive; - is an export of Nacre on standard input. Existing
+    data stays, so importing the same again changes nothing, and an interrupted import can be
+    finished by running it again. A truncated or altered export is refused before anything is
+    written.
+
+    Conversations go into the history of the Being, without the secrets in them. With --find they
+    are listed first, and imported if you agree.
     """
     if into and create:
         raise click.UsageError("--into and --create name two Beings; give only one")
+    if is_search == (file is not None):
+        raise click.UsageError("give either a PATH or --find")
     home = place.open()
-    with _open_source(file, format_) as source:
-        being = _being(home, place, into, create, source, is_dry=dry_run)
+    if file is None or (format_ := format_ or _recognized(file)) in TRANSCRIPT_FORMATS:
+        choose = partial(_being, home, place, into, create)
+        return import_conversations(
+            home,
+            choose,
+            file,
+            format_,
+            yes=yes,
+            learn=learn,
+            is_dry=dry_run,
+            as_json=as_json,
+            settings=_capture_settings(place),
+        )
+    with _open_source(file, format_ or _NACRE) as source:
+        being = _being(home, place, into, create, source.summary, is_dry=dry_run)
         outcome, state = _import(home, being, source, is_dry=dry_run)
     name = create or (being.name if being else "")
     if as_json:
@@ -141,7 +162,13 @@ def _import(
 
 
 def _being(
-    home: Home, place: Place, into: str | None, create: str | None, source: _Source, *, is_dry: bool
+    home: Home,
+    place: Place,
+    into: str | None,
+    create: str | None,
+    summary: Summary | None = None,
+    *,
+    is_dry: bool,
 ) -> Being | None:
     """Return the Being to import into, or None if a dry run would create it."""
     if create is None:
@@ -149,7 +176,6 @@ def _being(
             return home.beings.choose(into, owner=place.owner_name)
         return place.choose(home)
     existing = home.beings.named(create, owner=place.owner_name)
-    summary = source.summary
     if existing is not None:
         if summary is not None and existing.being_id == summary.being_id:
             return existing  # an import that was interrupted
@@ -171,11 +197,26 @@ def _being(
     )
 
 
+def _capture_settings(place: Place) -> CaptureSettings:
+    """Return the settings of capturing, which exclude projects and words from imports too."""
+    folder = place.folder()
+    try:
+        return read_settings(folder)
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"{folder}/capture.json: cannot be read ({error})") from error
+
+
+def _recognized(file: str) -> str | None:
+    """Return the format of conversations in a file, or None for anything else."""
+    path = Path(file)
+    return recognized_format(path) if file != "-" and path.exists() else None
+
+
 @contextmanager
 def _open_source(file: str, format_: str) -> Iterator[_Source]:
     """Open a file and check it; an export is checked completely before anything is written."""
     if format_ != _NACRE:
-        skipped, today = _Skipped(), system_clock()
+        skipped, today = SkippedParts(), system_clock()
         yield _Source(
             lambda: _records(format_, file, skipped),
             skipped=skipped,
@@ -191,7 +232,7 @@ def _open_source(file: str, format_: str) -> Iterator[_Source]:
         yield _Source(export.records, summary)
 
 
-def _records(format_: str, file: str, skipped: _Skipped) -> Iterator[Record]:
+def _records(format_: str, file: str, skipped: SkippedParts) -> Iterator[Record]:
     for part in read_foreign(format_, file, today=system_clock()):
         if isinstance(part, SkippedPart):
             skipped.add(part)
@@ -234,10 +275,7 @@ def _facts(
         "kept_keys": outcome.kept_keys,
         "no_room": dict(outcome.no_room),
         "as_scenes": dict(outcome.instead),
-        "not_understood": [
-            {"reason": reason, "count": count, "where": source.skipped.where[reason]}
-            for reason, count in source.skipped.counts.most_common()
-        ],
+        "not_understood": source.skipped.facts(),
     }
     if source.summary is not None:
         facts |= {"from": source.summary.name, "state": source.summary.state, "same_state": is_same}
@@ -258,8 +296,8 @@ def _show(
         click.echo(f"no room, so kept as scenes: {count} of kind {kind}")
     for key in outcome.kept_keys:
         click.echo(f"not changed: {key}")
-    for reason, count in source.skipped.counts.most_common():
-        click.echo(f"not understood: {count}: {reason} ({', '.join(source.skipped.where[reason])})")
+    for line in source.skipped.lines():
+        click.echo(line)
     if is_dry:
         click.echo(
             f"Nothing was written. Without --dry-run, this is imported into {name}.", err=True

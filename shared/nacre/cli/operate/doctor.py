@@ -11,6 +11,7 @@ from nacre.cli.exit_codes import FAILURE, OK
 from nacre.cli.operate.client_checks import check_clients, check_wrapped
 from nacre.cli.operate.doctor_checks import check_laptop, check_stack
 from nacre.cli.operate.finding import Finding, attempt
+from nacre.cli.operate.service_check import check_service
 from nacre.cli.serve.serve import PORT
 from nacre.core.lazy_dataclasses import asdict
 from nacre.wiring.settings import Settings, unknown_variables
@@ -22,14 +23,22 @@ from nacre.wiring.settings import Settings, unknown_variables
     type=click.IntRange(1, 65535),
     help=f"Port of the server. [default: that of the running server, else {PORT}]",
 )
+@click.option(
+    "--live",
+    "is_live",
+    is_flag=True,
+    help="With --stack: check its resources in AWS and what it answers, after a deployment.",
+)
 @json_option
 @being_options
-def doctor(port: int | None, *, as_json: bool, place: Place) -> int:
+def doctor(port: int | None, *, is_live: bool, as_json: bool, place: Place) -> int:
     """Find problems, and show how to fix them.
 
     The exit code is 1 if there is a problem.
     """
-    findings = _findings(place, port)
+    if is_live and not place.stack:
+        raise click.UsageError("--live needs --stack")
+    findings = _findings(place, port, is_live=is_live)
     if as_json:
         show_json([asdict(finding) for finding in findings])
     else:
@@ -40,17 +49,21 @@ def doctor(port: int | None, *, as_json: bool, place: Place) -> int:
     return FAILURE if any(finding.state == "fail" for finding in findings) else OK
 
 
-def _findings(place: Place, port: int | None) -> list[Finding]:
+def _findings(place: Place, port: int | None, *, is_live: bool) -> list[Finding]:
     python = f"Nacre {__version__} on Python {platform.python_version()}"
     findings = [Finding("version", "ok", python)]
     settings = attempt("settings", _check_settings)
     findings += settings
     if settings[0].state == "fail":
         return findings
-    findings += check_stack(place) if place.stack else check_laptop(place, port)
+    if place.stack:
+        findings += check_stack(place, is_live=is_live)
+    else:
+        findings += check_laptop(place, port)
     findings += attempt("clients", lambda: check_clients(place))
     if place.stack:
         return findings
+    findings += attempt("service", lambda: check_service(place))
     return findings + attempt("wrapped servers", lambda: check_wrapped(place))
 
 

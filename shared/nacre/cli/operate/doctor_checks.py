@@ -7,15 +7,20 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nacre.being.memory.model import keys
 from nacre.cli.being_options import Place
 from nacre.cli.operate.finding import Finding, attempt
 from nacre.core.clock import system_clock
+from nacre.core.limits import EXACT_ITEM_POINTS
 from nacre.http_client.address import parse_address
 from nacre.http_client.client import HttpClient
 from nacre.http_client.errors import ConnectError, HttpError
+from nacre.ports.items.paging import every_item
+from nacre.ports.items.table import Range
 from nacre.wiring.compose import Home
 
 if TYPE_CHECKING:
@@ -36,6 +41,7 @@ def check_laptop(place: Place, port: int | None) -> list[Finding]:
         if store[0].state == "ok":
             findings += attempt("beings", lambda: _check_home(place.open(), place))
             findings += attempt("policy", lambda: _check_policy(place.open(), place))
+            findings += attempt("embedding", lambda: _check_embedding(place.open(), place))
             findings += attempt("language model", lambda: _check_model(place.open(), place))
             findings += attempt("servers", lambda: _check_servers(place.open(), place))
             findings += attempt("own tools", _check_own_tools)
@@ -43,8 +49,8 @@ def check_laptop(place: Place, port: int | None) -> list[Finding]:
     return findings + attempt("port", lambda: _check_port(folder, port))
 
 
-def check_stack(place: Place) -> list[Finding]:
-    """Check the stack's outputs, its tables and its URL."""
+def check_stack(place: Place, *, is_live: bool = False) -> list[Finding]:
+    """Check the stack's outputs, tables, index and URL; with `is_live` its resources too."""
     findings: list[Finding] = []
     opened: list[Home] = []
 
@@ -59,7 +65,36 @@ def check_stack(place: Place) -> list[Finding]:
         return findings
     home = opened[0]
     findings += attempt("beings", lambda: _check_home(home, place))
-    return findings + attempt("url", lambda: _check_url(home.ports.mcp_url or ""))
+    findings += attempt("index", lambda: _check_index(home, place))
+    findings += attempt("url", lambda: _check_url(home.ports.mcp_url or ""))
+    if is_live:
+        from nacre.cli.operate.live_checks import check_live
+
+        findings += check_live(home, place)
+    return findings
+
+
+def _check_index(home: Home, place: Place) -> Iterator[Finding]:
+    """Check whether a Being has more memories than a search among the items reads."""
+    deployment = home.ports.deployment
+    if deployment is None:
+        return
+    if not deployment.searches_items():
+        yield Finding("index", "ok", "searches ask Qdrant")
+        return
+    outgrown = []
+    for being in home.beings.of_owner(place.owner_name):
+        partition, only = keys.vectors(being.being_id), Range(prefix="P#")
+        points = every_item(home.ports.data, partition, keys=only, at_once=500)
+        if sum(1 for _ in islice(points, EXACT_ITEM_POINTS + 1)) > EXACT_ITEM_POINTS:
+            outgrown.append(being.name)
+    if outgrown:
+        most = f"{EXACT_ITEM_POINTS:,}"
+        problem = f"more than {most} memories, of which only the newest {most} are searched"
+        advice = "deploy with QdrantUrl, then 'nacre reindex --stack': see docs/guides/deploy.md"
+        yield Finding("index", "warn", f"{', '.join(outgrown)}: {problem}", advice)
+    else:
+        yield Finding("index", "ok", "searches read the items, which is enough for each Being")
 
 
 def _check_own_tools() -> Iterator[Finding]:
@@ -177,6 +212,12 @@ def _check_policy(home: Home, place: Place) -> Iterator[Finding]:
         elif line not in broken:  # one file is in force for all Beings
             broken.add(line)
             yield Finding("policy", "fail", line, "run 'nacre policy lint'")
+
+
+def _check_embedding(home: Home, place: Place) -> Iterable[Finding]:
+    from nacre.cli.operate.embedding_check import check_embedding
+
+    return check_embedding(home, place)
 
 
 def _check_model(home: Home, place: Place) -> Iterable[Finding]:

@@ -6,8 +6,8 @@ from nacre import __version__
 from nacre.being.tools.order_definition import DEFAULT_ORDER_NAME, order_tool_name
 from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json, show_table
+from nacre.cli.operate.health_report import health_lines, health_of
 from nacre.cli.operate.model_settings import model_line, policy_line
-from nacre.cli.operate.stack_health import health_lines, health_of
 from nacre.core.clock import system_clock
 from nacre.wiring.settings import Settings
 

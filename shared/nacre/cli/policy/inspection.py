@@ -59,7 +59,7 @@ def lint_command(chosen: Path | None, file: Path | None, *, as_json: bool, place
     tools = pinned_definitions(place) if file is None else definitions_in(file)
     findings = lint(policy, tools)
     if as_json:
-        keys = ("rule", "kind", "text", "hint")
+        keys = ("rule", "origin", "kind", "text", "hint")
         show_json([{key: getattr(finding, key) for key in keys} for finding in findings])
     else:
         for finding in findings:
@@ -136,7 +136,10 @@ def explain_command(
         steps = [_step(step) for step in explanation.steps] if explanation else []
         assumed = explanation.assumed if explanation else None
         skipped = [asdict(rule) for rule in explanation.skipped] if explanation else []
-        show_json({**facts, "assumed": assumed, "steps": steps, "skipped": skipped})
+        limits = list(explanation.limits) if explanation else []
+        show_json(
+            {**facts, "assumed": assumed, "steps": steps, "skipped": skipped, "limits": limits}
+        )
         return
     lines = [f"{decision.action}: {decision.text}"] if explanation is None else explanation.lines()
     for line in lines:

@@ -57,8 +57,10 @@ def push_command(
         note=note,
     )
     _show(pushed, as_json=as_json)
-    rules = counted(len(loaded.rules), "rule")
-    click.echo(f"Version {pushed.number} of {scope}, {rules}, is in force.", err=True)
+    parts = counted(len(loaded.rules), "rule")
+    if loaded.limits:
+        parts += f" and {counted(len(loaded.limits), 'limit')}"
+    click.echo(f"Version {pushed.number} of {scope}, {parts}, is in force.", err=True)
     path, is_named = policy_path(Settings.from_environment())
     if not place.stack and (is_named or path.exists()):
         click.echo(f"On this machine the file {path} takes precedence.", err=True)

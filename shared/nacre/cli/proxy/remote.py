@@ -16,7 +16,7 @@ from nacre.wiring.this_machine import at_host, with_bases
 
 def upstream_of(options: ProxyOptions) -> RemoteServer:
     """Return the remote server; raise InvalidInputError or ConfigurationError if it is wrong."""
-    url = options.url or _required("--url-env", options.url_env)
+    url = url_of(options)
     seconds = _seconds(options.timeout)
     return RemoteServer(parse_url(url), headers=_headers(options), seconds=seconds)
 
@@ -28,7 +28,15 @@ def open_remote_proxy(
     address = upstream.address
     name = options.name or name_of_url(address.authority, address.path)
     where = with_bases(at_host(address.host), options.base)
-    return open_proxy(settings, name, where=where)
+    parts = open_proxy(settings, name, where=where)
+    if not options.pass_authorization:
+        upstream.use_login(parts.login(name, url_of(options)))
+    return parts
+
+
+def url_of(options: ProxyOptions) -> str:
+    """Return the URL of the remote server."""
+    return options.url or _required("--url-env", options.url_env)
 
 
 def warner(settings: Settings) -> Callable[[str], None]:

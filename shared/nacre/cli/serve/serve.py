@@ -18,8 +18,10 @@ import uvicorn
 
 from nacre.access.scopes import SCOPES_BY_NAME
 from nacre.cli.being_options import Place, being_options
+from nacre.cli.serve import container
 from nacre.cli.serve.listening import BACKLOG, bind, fences, is_loopback, url_of
 from nacre.cli.serve.on_demand_worker import log_job
+from nacre.cli.serve.terminal_log import terminal_log
 from nacre.cli.wrap.client_config import link_command, stdio_command, token_command, welcome
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import API_TOKEN_DAYS, DRAIN_SECONDS, KEEP_ALIVE_SECONDS
@@ -39,6 +41,7 @@ from nacre.protocol.http.asgi import AsgiApp
 from nacre.protocol.http.connection_limit import Crowd, connections_within_descriptors
 from nacre.web.lazy_app import LateApp
 from nacre.wiring.compose import Home
+from nacre.wiring.data_folder import DATABASE
 from nacre.wiring.features.policies import policies_of
 from nacre.wiring.laptop import first_being, open_laptop
 from nacre.wiring.server_registry import registered_server
@@ -50,40 +53,71 @@ _GLANCE_SECONDS = 0.1  # how often a second interrupt is checked
 
 
 @click.command()
-@click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
+@click.option("--host", help=f"Address to listen on. [default: {HOST}]")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    default=PORT,
-    show_default=True,
-    help="Port to listen on; 0 selects a free one.",
+    help=f"Port to listen on; 0 selects a free one. [default: {PORT}]",
+)
+@click.option(
+    "--log", "as_json", is_flag=True, help="Write a JSON line for each event to standard error."
+)
+@click.option(
+    "--quiet", is_flag=True, help="Show nothing, and create no token and no link to sign in."
+)
+@click.option(
+    "--container",
+    "in_container",
+    is_flag=True,
+    help=f"As --log --quiet --host {container.HOST} --port {container.PORT}, for a container: serve"
+    " the stack that NACRE_STACK names, or a data folder on a volume.",
 )
 @being_options
-def serve(host: str, port: int, *, place: Place) -> None:
+def serve(
+    host: str | None,
+    port: int | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+    in_container: bool,
+    place: Place,
+) -> None:
     """Run the server on this machine.
 
     The first start creates a Being and shows its token once. Clients that can log in need no
     token: give them the URL without the Being. Each start shows a link that signs you in once,
     within one hour. Several servers may share a data folder.
     """
+    settings = Settings.from_environment()
+    if in_container:
+        stack = place.stack or ("" if place.data_dir else settings.stack)
+        address = (host or container.HOST, container.PORT if port is None else port)
+        if stack:
+            _serve_stack(stack, *address, settings)
+            return
+        container.require_volume(place.folder())
+        as_json = quiet = True
+        host, port = address
     if place.stack:
         raise InvalidInputError("serve runs on this machine; a stack has its own URL")
-    settings = Settings.from_environment()
+    host, port = host or HOST, PORT if port is None else port
+    if not (quiet or (Path(place.folder()) / DATABASE).exists()):
+        click.echo(f"Setting up {place.folder()} for the first start.", err=True)
     laptop = open_laptop(place.folder(), settings)
     try:
         laptop.owners.get(place.owner_name)
-        if not is_loopback(host):
+        if not (in_container or is_loopback(host)):
             _warn(host)
         with bind(host, port) as listener:
             url = url_of(host, listener, settings)
-            _show(laptop, place, url)
-            link = laptop.authority.sign_in.links.make(place.owner_name)
-            click.echo(f"\nSign in once: {url.removesuffix('/mcp')}{link.path}")
-            log = log_at(settings.log_level)
+            _show(laptop, place, url, quiet=quiet)
+            log = log_at(settings.log_level) if as_json else terminal_log()
             changes = Changes(laptop.application.surface)
             app = _app(
                 laptop, place, host, settings, log, changes, is_forced=lambda: server.force_exit
             )
+            if in_container:
+                app = container.container_app(app)
             server = _server(app, log, settings, stopping=changes.close)
             with registered_server(Path(laptop.ports.where), url):
                 log.write("info", "serving", url=url, folder=laptop.ports.where)
@@ -91,6 +125,39 @@ def serve(host: str, port: int, *, place: Place) -> None:
             log.write("info", "stopped")
     finally:
         laptop.close()
+
+
+def _serve_stack(stack: str, host: str, port: int, settings: Settings) -> None:
+    """Serve the Beings of a stack on AWS; its functions do the background work and the login."""
+    from nacre.wiring.aws import open_stack
+
+    home = open_stack(stack, settings, "server")
+    try:
+        with bind(host, port) as listener:
+            log = log_at(settings.log_level)
+            changes = Changes(home.application.surface)
+            app = stack_app(home, host, settings, log, changes)
+            server = _server(app, log, settings, stopping=changes.close)
+            log.write("info", "serving", url=url_of(host, listener, settings), stack=stack)
+            server.run(sockets=[listener])
+        log.write("info", "stopped")
+    finally:
+        home.close()
+
+
+def stack_app(home: Home, host: str, settings: Settings, log: Log, changes: Changes) -> AsgiApp:
+    """Return the MCP endpoint of a stack's Beings, for a container."""
+    base = called_address(settings.public_url, scheme="http")
+    return container.container_app(
+        asgi_app(
+            home.application,
+            admit=bearer_admission(home.gate, base),
+            fences=fences(host, settings),
+            log=log,
+            base=base,
+            changes=changes,
+        )
+    )
 
 
 def _app(
@@ -269,16 +336,23 @@ def _server(
     return server
 
 
-def _show(laptop: Home, place: Place, url: str) -> None:
-    """Print the URLs of the Beings; on the first start create a Being with a token."""
+def _show(laptop: Home, place: Place, url: str, *, quiet: bool) -> None:
+    """Print the URLs of the Beings and a sign-in link; on the first start create a Being.
+
+    Without a screen nobody would see a token or a link, so none is created.
+    """
     owner = place.owner_name
     first = first_being(laptop, owner, ask_name)
+    if quiet:
+        return
+    link = f"{url.removesuffix('/mcp')}{laptop.authority.sign_in.links.make(owner).path}"
     if first is None:
         for being in laptop.beings.of_owner(owner):
             click.echo(f"{being.name}: {url}/{being.being_id}")
             click.echo(
                 f"To create a token, run: {token_command(being.name, place.options())}", err=True
             )
+        click.echo(f"\nSign in once: {link}")
         return
     issued = laptop.tokens.issue(
         API,
@@ -293,6 +367,7 @@ def _show(laptop: Home, place: Place, url: str) -> None:
             being=first.name,
             url=f"{url}/{first.being_id}",
             token=issued.token,
+            link=link,
             options=place.options(),
         )
     )

@@ -65,6 +65,7 @@ def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
     from nacre.core.lazy_dataclasses import replace
     from nacre.core.logs import Log
     from nacre.core.names import checked_order_name
+    from nacre.faces.stdio.interruptible_input import interruptible
     from nacre.faces.stdio.stdio_server import serve_stdio
     from nacre.protocol.principal import FULL, Principal
     from nacre.wiring.laptop import first_being, open_laptop
@@ -97,14 +98,15 @@ def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
         gc.freeze()
         gc.enable()
         try:
-            serve_stdio(
-                application,
-                # Anyone who can start this process can also use the command line.
-                principal=Principal(subject="local", being_id=being.being_id, scopes=FULL),
-                stdin=sys.stdin.buffer,
-                stdout=output,
-                log=log,
-            )
+            with interruptible(sys.stdin.buffer) as stdin:
+                serve_stdio(
+                    application,
+                    # Anyone who can start this process can also use the command line.
+                    principal=Principal(subject="local", being_id=being.being_id, scopes=FULL),
+                    stdin=stdin,
+                    stdout=output,
+                    log=log,
+                )
         finally:
             worker.end()
     finally:

@@ -14,12 +14,13 @@ from nacre.cli.servers.server_lookup import (
     check_server,
     configured,
     facts,
+    login_of,
     policy_of,
     show_check,
     state,
 )
 from nacre.core.errors import ConfigurationError, ConflictError, InvalidInputError
-from nacre.firewall.wrap.base_folder import joined_note, proposed_base, with_certain
+from nacre.firewall.rules.arguments.proposed_base import joined_note, proposed_base, with_certain
 from nacre.gateway.catalogue.store import Entry, StoredCatalogue
 from nacre.gateway.qualified_names import alias_of
 from nacre.gateway.servers.config import ServerConfig, entries_of, server_from, unknown_keys
@@ -66,6 +67,13 @@ def server() -> None:
     metavar="TOOL",
     help="Tools that only read, so read-only tokens may call them.",
 )
+@click.option(
+    "--client-id", metavar="ID", help="OAuth client for logins, where none can be registered."
+)
+@click.option("--client-secret", metavar="REFERENCE", help="Its secret, such as '${secret:NAME}'.")
+@click.option(
+    "--scope", "scopes", multiple=True, metavar="SCOPE", help="A right to ask for at a login."
+)
 @click.option("--timeout", type=float, metavar="SECONDS", help="Limit for one call. [default: 60]")
 @click.option("--replace", is_flag=True, help="Replace a server of this name.")
 @being_options
@@ -105,7 +113,13 @@ def list_servers(*, as_json: bool, place: Place) -> None:
     catalogue = StoredCatalogue(lambda: home.data).load()
     configs = configured(home)
     if as_json:
-        show_json([facts(config, source, catalogue.get(config.name)) for source, config in configs])
+        show_json(
+            [
+                facts(config, source, catalogue.get(config.name))
+                | login_of(config, home, place.owner_name)
+                for source, config in configs
+            ]
+        )
         return
     rows = [
         (
@@ -140,6 +154,34 @@ def remove(name: str, *, place: Place) -> None:
 
 
 @server.command()
+@click.argument("name")
+@click.option("--no-browser", is_flag=True, help="Only print the address of the page to open.")
+@click.option(
+    "--paste", is_flag=True, help="Read the browser's last address, if it runs elsewhere."
+)
+@being_options
+def login(name: str, *, no_browser: bool, paste: bool, place: Place) -> None:
+    """Log in to the server NAME by OAuth, in your browser.
+
+    NAME may also be the URL of a server that 'nacre proxy --url' uses. The login is stored sealed,
+    for the owner and this server only, and is renewed by itself.
+    """
+    from nacre.cli.servers.login import log_in
+
+    log_in(name, place, opens_browser=not no_browser, pastes=paste)
+
+
+@server.command()
+@click.argument("name")
+@being_options
+def logout(name: str, *, place: Place) -> None:
+    """Remove the login to the server NAME, and revoke it there."""
+    from nacre.cli.servers.login import log_out
+
+    log_out(name, place)
+
+
+@server.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @json_option
 @being_options
@@ -159,7 +201,7 @@ def check(names: tuple[str, ...], *, as_json: bool, place: Place) -> int:
         raise InvalidInputError(f"there is no server '{min(unknown)}'; see 'nacre server list'")
     policy = policy_of(home)
     results = [
-        check_server(config, home, policy)
+        check_server(config, home, policy, place.owner_name)
         for config in configs
         if not selected or config.name in selected
     ]
@@ -213,6 +255,11 @@ def _entry(command: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, An
     """Return the options in the shape of `mcpServers`."""
     if bool(command) == bool(options["url"]):
         raise InvalidInputError("give a command after --, or --url URL")
+    client = {
+        "client_id": options["client_id"],
+        "client_secret": options["client_secret"],
+        "scopes": list(options["scopes"]),
+    }
     entry = {
         "command": command[0] if command else None,
         "args": list(command[1:]),
@@ -226,6 +273,7 @@ def _entry(command: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, An
         "disallowed_tools": list(options["deny_tool"]),
         "read_tools": list(options["read_tool"]),
         "timeout_seconds": options["timeout"],
+        "oauth": {key: value for key, value in client.items() if value},
     }
     return {key: value for key, value in entry.items() if value}
 

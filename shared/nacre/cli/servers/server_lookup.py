@@ -49,6 +49,15 @@ def state(config: ServerConfig, entry: Entry | None) -> str:
     return f"{tools}, {waiting} (nacre approve {config.name})"
 
 
+def login_of(config: ServerConfig, home: "Home", owner: str) -> dict[str, Any]:
+    """Return the facts about the owner's login to a server, for JSON; none without one."""
+    status = home.logins.status(owner, config.name) if config.takes_login else None
+    if status is None:
+        return {}
+    login = {"owner": owner, "issuer": status.issuer, "scopes": list(status.scopes)}
+    return {"login": login}
+
+
 def facts(config: ServerConfig, source: str, entry: Entry | None) -> dict[str, Any]:
     """Return the facts about a server, for JSON."""
     return {
@@ -69,8 +78,10 @@ def policy_of(home: "Home") -> "Policy":
     return policies_of(home.ports, settings, partial(click.echo, err=True)).of(None).policy
 
 
-def check_server(config: ServerConfig, home: "Home", policy: "Policy") -> dict[str, Any]:
-    """Connect to a server, and return its offer or its problem.
+def check_server(
+    config: ServerConfig, home: "Home", policy: "Policy", owner: str
+) -> dict[str, Any]:
+    """Connect to a server with the owner's login, and return its offer or its problem.
 
     The offer is compared with the server's pins and stored, as if a client had listed it. A
     running Nacre server then holds back the changes.
@@ -79,7 +90,8 @@ def check_server(config: ServerConfig, home: "Home", policy: "Policy") -> dict[s
     from nacre.wiring.features.servers import one_server
     from nacre.wiring.settings import Settings
 
-    opened, close = one_server(config, home.ports, Settings.from_environment())
+    bearer = home.owner_logins.bearer_of(config, owner)
+    opened, close = one_server(config, home.ports, Settings.from_environment(), bearer)
     try:
         offered = opened.offered()
     except UpstreamError as error:

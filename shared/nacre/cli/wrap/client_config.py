@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-SERVER_NAME = "nacre"
+_CACHE_FOLDERS = ("archive-v0", "environments-v2", "pipx/.cache")
 
 
 def stdio_command(*, being: str, owner: str, folder: Path) -> list[str]:
@@ -17,33 +17,31 @@ def stdio_command(*, being: str, owner: str, folder: Path) -> list[str]:
 
 def token_command(being: str, options: Sequence[str] = ()) -> str:
     """Return the command that creates a token."""
-    return _command("token", "create", "--being", being, *options, "--scope", "full")
+    return command_to_type("token", "create", "--being", being, *options, "--scope", "full")
 
 
-def welcome(*, being: str, url: str, token: str, options: Sequence[str] = ()) -> str:
+def welcome(*, being: str, url: str, token: str, link: str, options: Sequence[str] = ()) -> str:
     """Return the text of the first start, which is shown only once."""
-    claude_code = shlex.join(
-        [
-            *("claude", "mcp", "add", "--transport", "http", SERVER_NAME, url),
-            *("--header", f"Authorization: Bearer {token}"),
-        ]
-    )
     return (
         f"Your Being '{being}' is ready.\n\nURL:   {url}\nToken: {token}\n\n"
-        f"The token is shown only once. For another one, run: {token_command(being, options)}\n\n"
-        f"To connect Claude Code, run:\n\n  {claude_code}\n\n"
-        f"To connect other clients, run: {_command('connect')}"
+        f"Sign in once: {link}\n\n"
+        f"Next, connect your clients: {command_to_type('connect', *options, '--all')}\n"
+        "A client that it does not know takes the URL and the token, which is shown only once.\n"
+        f"For another one, run: {token_command(being, options)}"
     )
 
 
 def link_command(options: Sequence[str]) -> str:
     """Return the command that creates a sign-in link."""
-    return _command("owner", "bootstrap", *options)
+    return command_to_type("owner", "bootstrap", *options)
 
 
-def _command(*arguments: str) -> str:
-    """Return a command to type, which works without `nacre` on the PATH too."""
-    return shlex.join([*(["nacre"] if shutil.which("nacre") else program()), *arguments])
+def command_to_type(*arguments: str) -> str:
+    """Return a command of Nacre to type, which works without `nacre` on the PATH too."""
+    # `uvx` puts its cache on the PATH of what it runs, but not on that of the terminal.
+    on_path = shutil.which("nacre")
+    is_for_terminals = on_path is not None and not is_in_cache([on_path])
+    return shlex.join([*(["nacre"] if is_for_terminals else program()), *arguments])
 
 
 def program() -> list[str]:
@@ -52,3 +50,9 @@ def program() -> list[str]:
     if script.name == "nacre" and script.is_file():
         return [str(script)]
     return [sys.executable, "-m", "nacre.cli"]
+
+
+def is_in_cache(command: Sequence[str]) -> bool:
+    """Tell whether a command is in a cache, as with `uvx`, which may be emptied at any time."""
+    start = command[0].replace("\\", "/")
+    return any(f"/{part}/" in start for part in _CACHE_FOLDERS)

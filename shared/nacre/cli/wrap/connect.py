@@ -1,6 +1,6 @@
 """The commands `nacre connect` and `nacre disconnect`: Nacre itself in the files of clients."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,18 @@ from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.exit_codes import FAILURE, OK, tell
 from nacre.cli.wrap.client_config import program
 from nacre.core.errors import InvalidInputError
-from nacre.firewall.wrap.client_formats import CLIENTS
+from nacre.firewall.wrap.client_formats import CLIENTS, Client
 from nacre.firewall.wrap.own_entry import is_by_url, login_of
 
 if TYPE_CHECKING:
     from nacre.firewall.wrap.connector import Connection, Connector
+    from nacre.firewall.wrap.hooks.connector import HookConnector
+
+_INSTRUCTIONS = """Put this into its instructions for the model:
+
+Before your first answer call get_context and act on its system_prompt.
+On every turn call recall with my message first. Record what matters with update_notes.
+"""
 
 _client_options = combined(
     click.argument(
@@ -38,15 +45,29 @@ _client_options = combined(
     default="",
     help="The server's URL. [default: that of the running server, else the usual port]",
 )
+@click.option(
+    "--hooks", "with_hooks", is_flag=True, help="Also add hooks, which recall and capture."
+)
 @being_options
 def connect(
-    names: tuple[str, ...], *, every: bool, dry_run: bool, as_json: bool, url: str, place: Place
+    names: tuple[str, ...],
+    *,
+    every: bool,
+    dry_run: bool,
+    as_json: bool,
+    url: str,
+    with_hooks: bool,
+    place: Place,
 ) -> int:
     """Put Nacre into the configuration of your clients.
 
     A client that can log in gets the URL, and every other client the command that starts Nacre.
     No token is written, and no file of a project is changed. 'nacre disconnect' restores the file
     byte for byte. Without a CLIENT, the command lists the clients that are installed.
+
+    With --hooks, the client also calls 'nacre hook' at each event, which recalls memories and
+    captures conversations after 'nacre capture allow'. For a client without hooks, the command
+    prints instructions for its model instead.
     """
     from nacre.wiring.data_folder import prepare_data_folder
 
@@ -57,7 +78,11 @@ def connect(
     if not dry_run:
         prepare_data_folder(place.folder())
     connector = connector_of(place, url or _server_url(place))
-    done = _each(connector, connector.connect, names, every=every, dry_run=dry_run)
+    clients = _chosen(connector, names, every=every)
+    done = [connector.connect(client, rehearse=dry_run) for client in clients]
+    if with_hooks:
+        hooks = _hook_connector(place)
+        done += [hooks.connect(client, rehearse=dry_run) for client in clients]
     code = _show(done, as_json=as_json, rehearsed=dry_run)
     if not dry_run:
         _show_next_steps(done)
@@ -78,7 +103,12 @@ def disconnect(
     if not names and not every:
         raise InvalidInputError("name the clients, or give --all; see 'nacre connect'")
     connector = connector_of(place)
-    done = _each(connector, connector.disconnect, names, every=every, dry_run=dry_run)
+    # In the reverse order of connecting, so that each finds the file as it was left.
+    hooks = _hook_connector(place)
+    clients = _chosen(connector, names, every=every)
+    changes = [hooks.disconnect(client, rehearse=dry_run) for client in clients]
+    done = [connector.disconnect(client, rehearse=dry_run) for client in clients]
+    done += [change for change in changes if change.state != "not connected"]
     return _show(done, as_json=as_json, rehearsed=dry_run)
 
 
@@ -91,6 +121,12 @@ def connector_of(place: Place, url: str = "") -> "Connector":
     owner = ["--owner", place.owner] if place.owner else []
     command = [*program(), "mcp-server", "--data-dir", str(folder), *owner, *being]
     return open_connector(folder, url, command)
+
+
+def _hook_connector(place: Place) -> "HookConnector":
+    from nacre.wiring.features.wrap import open_hook_connector
+
+    return open_hook_connector(Path(place.folder()).expanduser().absolute(), program())
 
 
 def _server_url(place: Place) -> str:
@@ -107,20 +143,13 @@ def _server_url(place: Place) -> str:
     return f"{url}/{place.open_being()[1].being_id}"
 
 
-def _each(
-    connector: "Connector",
-    step: "Callable[..., Connection]",
-    names: tuple[str, ...],
-    *,
-    every: bool,
-    dry_run: bool,
-) -> "list[Connection]":
+def _chosen(connector: "Connector", names: tuple[str, ...], *, every: bool) -> list[Client]:
+    """Return the clients that are named, or all that are installed."""
     if bool(names) == every:
         raise InvalidInputError("name the clients, or give --all, not both")
-    chosen = [client for client in CLIENTS if client.name in names]
     if every:
-        chosen = [connection.client for connection in _installed(connector)]
-    return [step(client, rehearse=dry_run) for client in chosen]
+        return [connection.client for connection in _installed(connector)]
+    return [client for client in CLIENTS if client.name in names]
 
 
 def _installed(connector: "Connector") -> "list[Connection]":
@@ -146,7 +175,7 @@ def _show(connections: "Sequence[Connection]", *, as_json: bool, rehearsed: bool
         rows = [
             (connection.client.name, connection.client.title, connection.state, connection.file)
             for connection in connections
-            if connection.state != "refused"
+            if connection.state not in ("refused", "without hooks")
         ]
         if rows:
             show_table(("CLIENT", "TITLE", "WOULD BE" if rehearsed else "IS", "FILE"), rows)
@@ -159,10 +188,21 @@ def _show(connections: "Sequence[Connection]", *, as_json: bool, rehearsed: bool
 
 def _show_next_steps(connections: "list[Connection]") -> None:
     """Tell the user how to log in, and how to make each client read its file again."""
-    changed = [connection.client for connection in connections if connection.state == "connected"]
+    changed = list(
+        dict.fromkeys(
+            connection.client for connection in connections if connection.state == "connected"
+        )
+    )
     for client in changed:
         click.echo(f"To apply this in {client.title}: {client.restart}.", err=True)
         if login := login_of(client):
             click.echo(f"To log in with {client.title}: {login}.", err=True)
     if any(map(is_by_url, changed)):
         click.echo("The server must be running: nacre serve", err=True)
+    for connection in connections:
+        if connection.state == "without hooks":
+            click.echo(f"{connection.client.title} has no hooks. {_INSTRUCTIONS}", err=True)
+        elif connection.file.endswith("/.codex/hooks.json"):
+            click.echo("In Codex, allow the hooks once with /hooks.", err=True)
+        elif connection.file.endswith("/nacre/handler.js"):
+            click.echo("In OpenClaw, run: openclaw hooks enable nacre", err=True)

@@ -8,7 +8,7 @@ import click
 
 from nacre.cli.being_options import Place, being_options, combined
 from nacre.cli.display import json_option
-from nacre.cli.wrap.client_config import program
+from nacre.cli.wrap.client_config import is_in_cache, program
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.firewall.wrap.client_formats import CLIENTS, Client
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from nacre.wiring.features.wrap import Wrapping
 
 _STATUS = ("status",)
-_CACHE_FOLDERS = ("archive-v0", "environments-v2", "pipx/.cache")
 
 server_options = combined(
     click.argument("servers", metavar="[SERVER]...", nargs=-1),
@@ -206,9 +205,10 @@ def _show_rules(policy: Path | None) -> None:
 
 
 def _warn_of_cache() -> None:
-    start = program()[0].replace("\\", "/")
-    if any(f"/{part}/" in start for part in _CACHE_FOLDERS):
+    command = program()
+    if is_in_cache(command):
         click.echo(
-            f"{start} is in a cache that may be emptied; install Nacre elsewhere, then wrap again",
+            f"{command[0]} is in a cache that may be emptied; install Nacre elsewhere, then wrap"
+            " again",
             err=True,
         )

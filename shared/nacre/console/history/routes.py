@@ -4,8 +4,8 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from nacre.being.memory.store.history import MessageHits
-from nacre.console.visits import PageVisit
-from nacre.core.errors import InvalidInputError
+from nacre.console.visits import PageVisit, PostedForm, checked_id
+from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.core.limits import MAX_QUERY
 
 routes = APIRouter(prefix="/beings/{being_id}/history")
@@ -41,3 +41,13 @@ def show_history(at: PageVisit) -> Response:
         whole=_WHOLE,
         most=_MOST,
     )
+
+
+@routes.post("/remove")
+def remove(sent: PostedForm) -> Response:
+    """Erase one message with the scenes that were found in it alone."""
+    message = sent.memory.history.get(sent.being_id, checked_id(sent.text("message")))
+    if message is None:
+        raise NotFoundError("there is no such message; it may have been erased")
+    sent.parts.eraser().message(sent.being_id, message)
+    return sent.redirect("history", said="erased")

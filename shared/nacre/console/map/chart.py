@@ -11,6 +11,7 @@ from nacre.being.memory.model.counters import CLOCK, PENDING_SCENES, count_in, c
 from nacre.being.memory.model.forgetting_curve import DEAD_BELOW, retention
 from nacre.being.memory.model.types import NODE, UNDONE, Cluster
 from nacre.being.memory.store.clusters import Clusters
+from nacre.being.memory.text.text_blocks import shortened
 from nacre.console.map.layout import Disc, Spot, packed, packed_radius, plane, spread
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.paging import every_item
@@ -23,6 +24,7 @@ _ROOM = 900 * 560 * 0.3
 _ONE_BY_ONE = 300  # up to so many vectors are read by their ids; above it, all vectors are read
 _GAP = 1.3  # spacings between groups
 _UNGROUPED = "Not in a cluster yet"
+_NAME_LENGTH = 60
 NO_GROUP = "none"
 """The name of the group of memories that are in no cluster yet."""
 
@@ -142,7 +144,7 @@ def _island(
 ) -> Island:
     cluster = None if group is None else clusters.get(group)
     named = cluster.label if cluster is not None else ""
-    label = _UNGROUPED if group is None else named or "unlabelled"
+    label = _UNGROUPED if group is None else named or _typical(memories)
     dots = tuple(
         Dot(
             memory.node_id,
@@ -159,6 +161,11 @@ def _island(
     return Island(
         number, group, label, round(disc.x, 1), round(disc.y, 1), round(disc.radius, 1), dots
     )
+
+
+def _typical(memories: Sequence[_Memory]) -> str:
+    """Return the name of a group that no patrol has named: its strongest memory."""
+    return shortened(max(memories, key=lambda memory: memory.strength).action, _NAME_LENGTH)
 
 
 def _framed(islands: Sequence[Island], *, spacing: float, waiting: int, by_meaning: bool) -> Chart:

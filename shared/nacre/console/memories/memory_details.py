@@ -3,11 +3,12 @@
 from nacre.being.memory.model.counters import CLOCK, count_in, counters
 from nacre.being.memory.model.fields import checked_name
 from nacre.being.memory.model.lifetime import lifetime
-from nacre.being.memory.model.types import UNDONE, Cluster, Message, Node, Scene
+from nacre.being.memory.model.types import UNDONE, Cluster, Message, Node, Scene, moment
 from nacre.being.memory.model.wordings import Wording, earlier_versions, wordings_of
 from nacre.being.memory.search.candidates import Memory
 from nacre.being.memory.search.search import FINDABLE
 from nacre.being.memory.services import MemoryServices
+from nacre.being.memory.store.recall_log import counted_nodes
 from nacre.console.memories.strength import Fading, fading
 from nacre.core.errors import NotFoundError
 from nacre.core.lazy_dataclasses import dataclass
@@ -62,6 +63,8 @@ def memory_view(table: Table, services: MemoryServices, being_id: str, node_id: 
     node = services.memory.nodes.get(being_id, checked_name(node_id, "node_id"))
     if node is None:
         raise NotFoundError("there is no such memory; it may have been erased")
+    now = moment(services.context.clock())
+    node = counted_nodes(table, being_id, now=now).get(node_id, node)
     clock = count_in(counters(table, being_id), CLOCK)
     cluster = node.cluster_id and services.memory.clusters.get(being_id, node.cluster_id)
     return MemoryView(

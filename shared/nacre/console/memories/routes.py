@@ -135,8 +135,7 @@ def pin(sent: PostedForm, node_id: NodeId) -> Response:
 def bring_back(sent: PostedForm, node_id: NodeId) -> Response:
     """Request that the next patrol restores a forgotten memory, as a recall would."""
     node = _node(sent, node_id)
-    nodes = sent.memory.nodes
-    nodes.touch(sent.being_id, {node_id: REVIVED_FROM}, nodes={node_id: node})
+    sent.memory.recalls.add(sent.being_id, {node_id: REVIVED_FROM}, nodes={node_id: node})
     return sent.redirect("memories", node_id, said="asked")
 
 
@@ -205,13 +204,18 @@ def _memory_page(at: Visit, node_id: str, *, problem: str = "") -> Response:
     )
 
 
-def _form_page(at: Visit, node: Node, *, problem: str = "", status: int | None = None) -> Response:
+def _form_page(
+    at: Visit, record: Node | Scene, *, problem: str = "", status: int | None = None
+) -> Response:
+    is_scene = isinstance(record, Scene)
     return at.show(
         "memories/memory_form.html",
         here="memories",
         status=status,
         problem=problem,
-        node=node,
+        node=record,
+        is_scene=is_scene,
+        place=("scenes" if is_scene else "memories", record.id),
     )
 
 
@@ -252,6 +256,26 @@ def show_scene(at: PageVisit, scene_id: SceneId) -> Response:
     history = at.memory.history
     messages = [(source, history.get(at.being_id, source)) for source in scene.evidence[:20]]
     return at.show("memories/scene.html", here="memories", scene=scene, messages=messages)
+
+
+@routes.get("/scenes/{scene_id}/edit")
+def show_scene_form(at: PageVisit, scene_id: SceneId) -> Response:
+    """Show the text of a waiting scene as a form; of another one, its memory's."""
+    scene = _scene(at, scene_id)
+    if scene.status != "pending" and scene.node_id:
+        return at.redirect("memories", scene.node_id, "edit")
+    return _form_page(at, scene)
+
+
+@routes.post("/scenes/{scene_id}/edit")
+def edit_scene(sent: PostedForm, scene_id: SceneId) -> Response:
+    """Replace the text of a scene that waits for a patrol."""
+    try:
+        scene = sent.memory.scenes.reword(sent.being_id, scene_id, _scene_text(sent))
+    except (InvalidInputError, ConflictError) as error:
+        status = 409 if isinstance(error, ConflictError) else 400
+        return _form_page(sent, _scene(sent, scene_id), problem=str(error), status=status)
+    return sent.redirect("scenes", scene.scene_id, said="saved")
 
 
 @routes.get("/scenes/{scene_id}/forget")

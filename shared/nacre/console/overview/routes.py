@@ -3,7 +3,9 @@
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from nacre.console.approvals.inbox import LOCAL, Caller, callers
 from nacre.console.frame import address
+from nacre.console.overview.activity import activity, day_name, time_since
 from nacre.console.overview.summary import summarize
 from nacre.console.visits import OwnerForm, OwnerPage, PageVisit
 from nacre.core.errors import ConflictError, InvalidInputError
@@ -44,7 +46,20 @@ def being_page(at: PageVisit) -> Response:
 
 @routes.get("/beings/{being_id}/overview")
 def overview(at: PageVisit) -> Response:
-    """Show a summary of the Being."""
-    parts = at.parts
-    summary = summarize(parts.table(), parts.memory_services(), at.being_id)
-    return at.show("overview/overview.html", here="overview", summary=summary)
+    """Show whether the memory works, what it learned today, and a summary of the Being."""
+    table, services = at.parts.table(), at.parts.memory_services()
+    by_token = callers(at.authority.tokens, [at.being])
+    return at.show(
+        "overview/overview.html",
+        here="overview",
+        summary=summarize(table, services, at.being_id),
+        activity=activity(
+            table,
+            services,
+            at.control.records(at.being_id),
+            at.being_id,
+            {**by_token, LOCAL: Caller("a program on this machine", "")},
+        ),
+        day_name=day_name,
+        time_since=time_since,
+    )

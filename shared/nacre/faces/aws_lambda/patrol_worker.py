@@ -9,14 +9,16 @@ from aws_lambda_powertools.utilities.batch import SqsFifoPartialProcessor
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from nacre import __version__
-from nacre.core.errors import LeaseHeldError, NacreError
+from nacre.core.errors import LeaseHeldError, NacreError, NewerSchemaError
 from nacre.core.limits import (
     JOB_RETRY_SECONDS,
     LEASE_LONGEST_LOOK_SECONDS,
     LEASE_WAIT_SECONDS,
+    NEWER_JOB_RETRY_SECONDS,
     PATROL_SLICE_SECONDS,
 )
 from nacre.core.logs import Log, where
+from nacre.jobs.job import NewerJobError
 from nacre.jobs.worker import Worker
 from nacre.ports.queue import Message
 
@@ -87,7 +89,7 @@ def worker_handler(
         except Exception as error:  # noqa: BLE001  # one message must not fail the others
             failed = {"JobFailures": 1}
             log.count("error", "job_failed", failed, **facts, error=where(error))
-            again = JOB_RETRY_SECONDS
+            again = _pause_after(error)
         else:
             log.write("info", "job_done", **facts)
             return
@@ -96,6 +98,16 @@ def worker_handler(
         raise _NotDoneError("the message is not done")
 
     return handle
+
+
+def _pause_after(error: Exception) -> float:
+    """Return the pause before a failed job is tried again.
+
+    While a deployment moves the queue to a newer version, this one gets messages and items that
+    only the newer one reads. They wait for it instead of being given up.
+    """
+    is_newer = isinstance(error, NewerJobError | NewerSchemaError)
+    return NEWER_JOB_RETRY_SECONDS if is_newer else JOB_RETRY_SECONDS
 
 
 def _wait_for_holder(worker: Worker, message: Message, postpone: Postpone, seconds: float) -> None:

@@ -12,17 +12,14 @@ _ERROR_LENGTH = 300
 
 
 class Details:
-    """Writes two lines for each request, at the level of debugging; above it nothing is read."""
+    """Writes two lines for each request, at the level of debugging."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._is_on = log.writes("debug")
         self._foreign: set[RequestId] = set()  # that call a tool of another server
 
     def request(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
         """Write a line about a request."""
-        if not self._is_on:
-            return
         arguments, name = params.get("arguments"), _text(params.get("name"))
         if name is not None and name.startswith("mcp__"):
             self._foreign.add(request_id)
@@ -38,8 +35,6 @@ class Details:
 
     def answer(self, request_id: RequestId, body: bytes) -> None:
         """Write a line about an answer."""
-        if not self._is_on:
-            return
         message = json.loads(body)
         result, error = message.get("result"), message.get("error")
         result = result if isinstance(result, dict) else {}

@@ -26,7 +26,6 @@ from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import DRAIN_SECONDS, STDIO_THREADS
 from nacre.core.logs import Log
 from nacre.faces.mcp_endpoint import CallLog, dispatcher
-from nacre.faces.stdio.log_details import Details
 from nacre.faces.stdio.stdio_client import CallChannel, Output, Questions
 from nacre.protocol.caller import Caller, Peer, declared_peer
 from nacre.protocol.changes import Changes, Seen
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from nacre.faces.call_threads import CallThreads
+    from nacre.faces.stdio.log_details import Details
 
 
 class Workers:
@@ -152,7 +152,7 @@ class _Session:
         self._principal = principal
         self._output = output
         self._calls = CallLog(log)
-        self._details = Details(log)
+        self._details = _details(log)
         self._peer = Peer(seen=self._seen)
         self._version = negotiate(None)
         self._initialized = False
@@ -202,7 +202,8 @@ class _Session:
 
     def _request(self, message: Request) -> None:
         started = self._calls.start()
-        self._details.request(message.id, message.method, message.params)
+        if self._details is not None:
+            self._details.request(message.id, message.method, message.params)
         try:
             if message.id in self._calls_by_id:
                 raise MalformedMessageError(
@@ -282,7 +283,8 @@ class _Session:
 
     def _log(self, started: float, message: Request, done: Answer) -> None:
         tool = message.params.get("name") if message.method == "tools/call" else None
-        self._details.answer(message.id, done.body)
+        if self._details is not None:
+            self._details.answer(message.id, done.body)
         self._calls.end(
             started,
             reply(done),
@@ -290,6 +292,15 @@ class _Session:
             tool=tool if isinstance(tool, str) else None,
             being=self._principal.being_id,
         )
+
+
+def _details(log: Log) -> "Details | None":
+    """Return the writer of debug lines, None for a log without them."""
+    if not log.writes("debug"):
+        return None
+    from nacre.faces.stdio.log_details import Details  # noqa: PLC0415 - for --verbose
+
+    return Details(log)
 
 
 @dataclass(slots=True, eq=False)

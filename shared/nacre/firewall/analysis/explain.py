@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.firewall.limits.call_limits import LimitMatcher
 from nacre.firewall.rules.arguments.call_values import Value, Values
 from nacre.firewall.rules.arguments.process_paths import rest_of
 from nacre.firewall.rules.condition import MAY, NO, YES, Condition, PartsCondition
@@ -57,13 +58,15 @@ class Explanation:
     """A decision with its reasons; rules about other tools are left out.
 
     `skipped` are earlier rules that would match the call on another server. `assumed` says
-    from which folders relative paths of the call were resolved, if it has any.
+    from which folders relative paths of the call were resolved, if it has any. `limits` are those
+    that count the call if it is made.
     """
 
     decision: Decision
     steps: tuple[Step, ...]
     skipped: tuple[SkippedRule, ...] = ()
     assumed: str | None = None
+    limits: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
         """Return the explanation as lines for people."""
@@ -75,6 +78,7 @@ class Explanation:
             lines.append(f"  {step.origin} ({step.action}) {verb}")
             lines.extend(f"    {reason}" for reason in step.reasons)
         lines.extend(f"  {rule.line()}" for rule in self.skipped)
+        lines.extend(f"  {limit}" for limit in self.limits)
         return lines
 
 
@@ -92,7 +96,15 @@ def explain(policy: Policy, subject: Subject, where: Surroundings = NOWHERE) -> 
     ]
     where = engine.where_of(subject.server)
     steps = tuple(_steps(engine, subject, decision, where))
-    return Explanation(decision, steps, tuple(skipped), _assumed(engine, subject, where))
+    assumed = _assumed(engine, subject, where)
+    limits = () if decision.action == "deny" else tuple(_limits(policy, subject, where))
+    return Explanation(decision, steps, tuple(skipped), assumed, limits)
+
+
+def _limits(policy: Policy, subject: Subject, where: Surroundings) -> Iterator[str]:
+    for limit in LimitMatcher().limits(policy, subject, where):
+        above = "denied" if limit.matching.action == "deny" else "asked about"
+        yield f"{limit.matching.origin} counts it: {limit.rate}; further ones are {above}"
 
 
 def _assumed(engine: Engine, subject: Subject, where: Surroundings) -> str | None:

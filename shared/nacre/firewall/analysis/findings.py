@@ -24,12 +24,13 @@ Kind = Literal[
     "no-absolute-path",
     "letter-case",
     "only-tools",
+    "counts-nothing",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that looks wrong; `rule` is the number of the rule.
+    """One thing that looks wrong; `rule` is the number of the rule or limit, `origin` its name.
 
     `fix` are the rules of the policy after following the advice, if that is one step. They
     never allow a call that the policy does not allow.

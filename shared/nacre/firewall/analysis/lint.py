@@ -12,6 +12,7 @@ from nacre.firewall.analysis.lint_arguments import (
     argument_findings,
     only_about_tools,
 )
+from nacre.firewall.analysis.lint_limits import limit_findings
 from nacre.firewall.analysis.rule_scope import Scope, implies
 from nacre.firewall.enforce.message import DECIDED_METHODS
 from nacre.firewall.rules.arguments.call_values import Value
@@ -27,7 +28,7 @@ _PARAMETERS = {
 
 
 def lint(policy: Policy, tools: Definitions | None = None) -> tuple[Finding, ...]:
-    """Return the findings in the order of the rules.
+    """Return the findings in the order of the rules, then those about limits.
 
     `tools` are the definitions that servers list, if they are known.
     """
@@ -39,7 +40,10 @@ def lint(policy: Policy, tools: Definitions | None = None) -> tuple[Finding, ...
         findings += _too_wide(rule)
         findings += _one_argument(rules, position)
         findings += argument_findings(rules, position, tools or {})
-    return (*findings, *only_about_tools(rules))
+    findings += only_about_tools(rules)
+    for limit in policy.limits:
+        findings += _never_matching(limit.matching)
+    return (*findings, *limit_findings(policy))
 
 
 def _never_matching(rule: Rule) -> Iterator[Finding]:

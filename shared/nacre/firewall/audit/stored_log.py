@@ -1,32 +1,30 @@
 """The audit in the item store: a Being's records by day, and the heads of its chains.
 
-One transaction writes a record and moves the head from the record before it, so two
-writers can never continue one chain, and a record without its head does not exist.
+A record is one conditional write. Its chain belongs to one execution environment, whose name no
+other has, and the head is moved only from where this environment left it. Should two writers
+continue one chain all the same, its head or its verification shows it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from typing import Protocol
 
 from nacre.core.clock import Clock
 from nacre.core.errors import ConditionFailedError, UnavailableError
-from nacre.core.limits import AUDIT_DAYS
+from nacre.core.limits import AUDIT_ANCHOR_RECORDS, AUDIT_ANCHOR_SECONDS, AUDIT_DAYS
 from nacre.ports.audit import GENESIS, Chain, Head
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import (
     EXPIRES_AT,
     SCHEMA,
     Absent,
-    Change,
     Compare,
+    Condition,
     Either,
     Item,
     Key,
-    Put,
     Range,
     Table,
-    Update,
-    Write,
 )
 
 _SCHEMA_1 = 1
@@ -36,13 +34,17 @@ _DAY_SECONDS = 86_400
 class Appends(Protocol):
     """Writes items; a Table does."""
 
-    def transact(self, writes: Sequence[Write]) -> None:
-        """Apply all writes or none."""
+    def put(self, item: Item, *, when: Condition | None = None) -> None:
+        """Write a whole item if the condition holds."""
         ...
 
 
 class ItemAudit:
-    """An AuditLog of one execution environment for one Being; `new_writer` returns unused names."""
+    """An AuditLog of one execution environment for one Being; `new_writer` returns unused names.
+
+    A record is one write. The head of the chain is stored with the first record, and then at most
+    once a minute or every so many records.
+    """
 
     def __init__(
         self, table: Appends, being_id: str, *, clock: Clock, new_writer: Callable[[], str]
@@ -51,30 +53,58 @@ class ItemAudit:
         self._being = being_id
         self._clock = clock
         self._new_writer = new_writer
+        self._anchored: tuple[Head, float] | None = None
+        self._began = ""
 
     def open(self) -> Head:
         """Return the head of a new chain."""
+        self._anchored = None
         return Head(self._new_writer(), 0, GENESIS)
 
     def append(self, line: bytes, *, before: Head, after: Head, at: str) -> None:
-        """Write the record and move the head, both or neither."""
-        day = at[:10]
-        expires = int(self._clock().timestamp()) + AUDIT_DAYS * _DAY_SECONDS
+        """Write the record, and store the head when it is due.
+
+        A failure of either ends the chain, and the record of a refused call stays in it.
+        """
+        now = self._clock().timestamp()
+        text = line.decode()
         record: Item = {
-            "pk": _day(self._being, day),
+            "pk": _day(self._being, at[:10]),
             "sk": f"{at}#{after.writer}#{after.sequence:012d}",
             SCHEMA: _SCHEMA_1,
-            "line": line.decode(),
-            EXPIRES_AT: expires,
+            "line": text,
+            EXPIRES_AT: int(now) + AUDIT_DAYS * _DAY_SECONDS,
         }
-        writes: list[Write] = [
-            Put(record, Absent()),
-            _moved(self._being, before, after, at, expires),
-        ]
         try:
-            self._table.transact(writes)
+            self._table.put(record, when=Either((Absent(), Compare("line", "=", text))))
+            if before.sequence == 0:
+                self._began = at
+            if self._is_due(after, now):
+                self._anchor(after, now)
         except ConditionFailedError as error:
             raise UnavailableError("another writer continued this audit chain") from error
+
+    def _is_due(self, after: Head, now: float) -> bool:
+        if self._anchored is None:
+            return True
+        head, moment = self._anchored
+        is_new = after.sequence - head.sequence < AUDIT_ANCHOR_RECORDS
+        return not (is_new and 0 <= now - moment < AUDIT_ANCHOR_SECONDS)
+
+    def _anchor(self, head: Head, now: float) -> None:
+        """Move the stored head, if it is where this writer left it or was moved already."""
+        item: Item = {
+            **Key(_heads(self._being), head.writer).attributes(),
+            SCHEMA: _SCHEMA_1,
+            "began": self._began,
+            "sequence": head.sequence,
+            "hash": head.hash,
+            # Later than any record that is written before the next head is stored.
+            EXPIRES_AT: int(now) + (AUDIT_DAYS + 1) * _DAY_SECONDS,
+        }
+        left = Absent() if self._anchored is None else Compare("hash", "=", self._anchored[0].hash)
+        self._table.put(item, when=Either((left, Compare("hash", "=", head.hash))))
+        self._anchored = head, now
 
     def close(self) -> None:
         """Do nothing: there is nothing to close."""
@@ -92,19 +122,20 @@ class ItemRecords:
         """Return the chains in the order in which they began."""
         heads = list(every_item(self._table, _heads(self._being)))
         oldest = self._clock().timestamp() - AUDIT_DAYS * _DAY_SECONDS
-        lines: dict[str, dict[str, bytes]] = {str(item["sk"]): {} for item in heads}
+        lines: dict[str, list[tuple[str, bytes]]] = {str(item["sk"]): [] for item in heads}
         began = min((str(item["began"])[:10] for item in heads), default=None)
         for day in _days(began, self._clock()) if began else ():
             for item in every_item(self._table, _day(self._being, day)):
                 _, writer, number = str(item["sk"]).split("#")
-                lines.setdefault(writer, {})[number] = str(item["line"]).encode()
+                lines.setdefault(writer, []).append((number, str(item["line"]).encode()))
         by_writer = {str(item["sk"]): item for item in heads}
         for writer, of_writer in lines.items():
             head = by_writer.get(writer)
             yield Chain(
                 writer,
-                # By number, because a clock may be set back.
-                [line for _, line in sorted(of_writer.items())],
+                # By number, because a clock may be set back. Two of one number are both there,
+                # for the verification to find.
+                [line for _, line in sorted(of_writer)],
                 () if head is None else (_head(head),),
                 may_begin_late=head is not None and _seconds(str(head["began"])) < oldest,
             )
@@ -149,15 +180,6 @@ class Anchors:
     def noted(self) -> dict[str, Head]:
         """Return the heads by writer."""
         return {str(item["sk"]): _head(item) for item in every_item(self._table, "A#heads")}
-
-
-def _moved(being_id: str, before: Head, after: Head, at: str, expires: int) -> Put | Update:
-    key = Key(_heads(being_id), after.writer)
-    state: Item = {"sequence": after.sequence, "hash": after.hash, EXPIRES_AT: expires}
-    if before.sequence == 0:
-        first: Item = {**key.attributes(), SCHEMA: _SCHEMA_1, "began": at, **state}
-        return Put(first, Absent())
-    return Update(key, Change(set=state), Compare("hash", "=", before.hash))
 
 
 def _heads(being_id: str) -> str:

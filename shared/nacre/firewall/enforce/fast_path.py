@@ -81,7 +81,11 @@ class FastPath:
             )
         except Exception:  # noqa: BLE001 - the full check fails too, and reports why
             return None
-        if decision.action != "allow" or policy.settings.mode != "enforce":
+        if (
+            decision.action != "allow"
+            or policy.settings.mode != "enforce"
+            or (policy.limits and judge.limits.may_count(policy, "tool", name, judge.server))
+        ):
             return None
         rule = decision.rule
         common = self._records.get((name, rule)) or self._common_record(name, rule, policy)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from nacre.core.errors import NacreError
+from nacre.core.errors import NacreError, UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.firewall.approvals.approver import (
     Approval,
@@ -19,13 +19,17 @@ from nacre.firewall.audit.entry import AuditEntry, Direction, Outcome, Record
 from nacre.firewall.content.digests import arguments_sha256, masked_name, shape
 from nacre.firewall.enforce.large_calls import known_decision
 from nacre.firewall.policies.live_policy import PolicySource
-from nacre.firewall.rules.policy import Policy
-from nacre.firewall.rules.rule import NOWHERE, Decision, Subject, Surroundings
+from nacre.firewall.rules.policy import Policy, names_tool
+from nacre.firewall.rules.rule import NOWHERE, Action, Decision, Kind, Subject, Surroundings
 from nacre.firewall.suggested_commands import Commands
 
 _COMMANDS = Commands()
 _FAULT = Decision("deny", None, None, "Blocked by policy (the call could not be decided)")
 _UNAUDITED = "Blocked by policy (the audit cannot be written; the server's log says why)"
+_UNCOUNTED = "Blocked by policy (its limits cannot be counted now; the server's log says why)"
+_UNNAMED = (
+    "Approval needed by policy (no rule names this tool, and it was called through another one)"
+)
 _UNKNOWN = "Blocked by policy (no policy can be read; the server's log says why)"
 
 
@@ -37,13 +41,64 @@ class Trail(Protocol):
         ...
 
 
+class Spent(Protocol):
+    """A limit that is used up: what happens to the call, and the reason for its caller."""
+
+    @property
+    def action(self) -> Action:
+        """The decision about the call: to deny it, or to ask."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The reason for the caller."""
+        ...
+
+
+class Limits(Protocol):
+    """Counts calls; CallLimits does."""
+
+    def may_count(self, policy: Policy, kind: Kind, name: str, server: str, /) -> bool:
+        """Tell whether a limit is about calls of this name, with some arguments."""
+        ...
+
+    def count(
+        self,
+        policy: Policy,
+        subject: Subject,
+        where: Surroundings,
+        /,
+        *,
+        caller: str,
+        being: str,
+        approved: bool = False,
+    ) -> Spent | None:
+        """Count a call, or return a limit that it is above; raises UnavailableError."""
+        ...
+
+
+class Uncounted:
+    """For places that count nothing: a call that a limit might be about is denied."""
+
+    def may_count(self, _policy: Policy, _kind: Kind, _name: str, _server: str, /) -> bool:
+        """Return True, so that the call is looked at in full."""
+        return True
+
+    def count(
+        self, _policy: Policy, _subject: Subject, _where: Surroundings, /, **_facts: Any
+    ) -> Spent | None:
+        """Raise UnavailableError."""
+        raise UnavailableError("limits are not counted here")
+
+
 @dataclass(slots=True, kw_only=True)  # frozen, each would take three times as long to make
 class Call:
     """A call to decide about, and its caller.
 
     `objection` is the text of a denial that no rule can override. `granted` means that an earlier
     round of this call was approved. `doubt` is the reason why a call that a rule allows still
-    needs an approval.
+    needs an approval. A call that `needs_name` needs one unless a rule names its tool. `counted`
+    means that the limits have counted the call.
     """
 
     subject: Subject
@@ -55,7 +110,9 @@ class Call:
     objection: str | None = None
     doubt: str | None = None
     granted: bool = False
+    needs_name: bool = False
     note: str | None = None
+    counted: bool = False
 
 
 class Allowed(NamedTuple):
@@ -90,7 +147,8 @@ Ruling = Allowed | Denied | Pending
 class Judge:
     """Decides about calls of one server; `tell` takes messages for its owner.
 
-    `commands` are the commands that such messages suggest.
+    `commands` are the commands that such messages suggest. `limits` counts calls; without it, calls
+    that a limit is about are denied.
     """
 
     source: PolicySource
@@ -100,6 +158,7 @@ class Judge:
     where: Surroundings = NOWHERE
     approver: Approver = field(default_factory=Nobody)
     commands: Commands = _COMMANDS
+    limits: Limits = field(default_factory=Uncounted)
 
     def policy(self) -> Policy:
         """Return the policy in force."""
@@ -124,14 +183,18 @@ class Judge:
         except Exception as error:  # noqa: BLE001 - no failure may let a call pass
             self.tell(f"a decision failed ({type(error).__name__}), so the call was denied")
             decision = _FAULT
+        if call.needs_name and decision.action == "allow" and not names_tool(policy, decision):
+            call.doubt = call.doubt or _UNNAMED
         if call.objection is not None:
             decision = Decision("deny", None, None, call.objection)
         elif call.doubt is not None and decision.action == "allow":
             decision = Decision("prompt", decision.rule, None, call.doubt)
+        if decision.action == "allow" and policy.limits:
+            decision = self._within_limits(call, policy, decision, approved=call.granted)
         if decision.action != "prompt" or policy.settings.mode == "monitor":
             return self._settle(call, policy, decision, decision.action)
         if call.granted:
-            return self._settle(call, policy, decision, "allow", approval="earlier round")
+            return self._allowed(call, policy, decision, "earlier round")
         request = ApprovalRequest(
             call.principal,
             call.subject,
@@ -217,13 +280,46 @@ class Judge:
         decision = request.decision
         match approval:
             case Granted(by):
-                return self._settle(call, policy, decision, "allow", approval=by)
+                return self._allowed(call, policy, decision, by)
             case Refused(text):
                 denied = Decision("deny", decision.rule, None, text)
                 return self._settle(call, policy, denied, "deny")
             case Question() | Waiting():
                 ruling = self._settle(call, policy, decision, "prompt", ticket=approval.ticket)
                 return ruling if isinstance(ruling, Denied) else Pending(request, approval)
+
+    def _allowed(
+        self, call: Call, policy: Policy, decision: Decision, approval: str
+    ) -> Allowed | Denied:
+        """Allow a call that a person has approved, unless it is above a limit that denies."""
+        if policy.limits:
+            limited = self._within_limits(call, policy, decision, approved=True)
+            if limited.action == "deny":
+                return self._settle(call, policy, limited, "deny")
+        return self._settle(call, policy, decision, "allow", approval=approval)
+
+    def _within_limits(
+        self, call: Call, policy: Policy, decision: Decision, *, approved: bool
+    ) -> Decision:
+        """Count a call that may be made, and return the decision, which a limit may change."""
+        if call.counted:
+            return decision
+        try:
+            spent = self.limits.count(
+                policy,
+                call.subject,
+                self.where,
+                caller=call.principal,
+                being=call.being,
+                approved=approved,
+            )
+        except Exception as error:  # noqa: BLE001 - no failure may let a call pass
+            self.tell(f"limits cannot be counted: {_reason(error)}")
+            return Decision("deny", decision.rule, None, _UNCOUNTED)
+        if spent is None:
+            call.counted = True
+            return decision
+        return Decision(spent.action, decision.rule, None, spent.text)
 
     def _settle(
         self, call: Call, policy: Policy, decision: Decision, outcome: Outcome, **facts: Any

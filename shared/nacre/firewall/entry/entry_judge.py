@@ -110,7 +110,8 @@ class EntryJudge:
         denials errors.
         """
         place = self._place("tool", name)
-        denied = await self._denied_result(name, place, arguments, context)
+        needs_name = context.via is not None and not tool.read_only
+        denied = await self._denied_result(name, place, arguments, context, needs_name=needs_name)
         if denied is not None:
             return denied
         if place.server == self._server:
@@ -120,7 +121,9 @@ class EntryJudge:
                 result = await tool.call(arguments, context)
             except OffersChangedError:  # the decision was about an older offer
                 place = self._place("tool", name)
-                denied = await self._denied_result(name, place, arguments, context)
+                denied = await self._denied_result(
+                    name, place, arguments, context, needs_name=needs_name
+                )
                 if denied is not None:
                     return denied
                 result = await tool.call(arguments, context)
@@ -192,7 +195,13 @@ class EntryJudge:
         return RelayedError(error.code, str(screened["message"]), screened["data"])
 
     async def _denied_result(
-        self, tool: str, place: Place, arguments: Mapping[str, Any], context: Context
+        self,
+        tool: str,
+        place: Place,
+        arguments: Mapping[str, Any],
+        context: Context,
+        *,
+        needs_name: bool,
     ) -> WireResult | None:
         """Return None for a call that may be made, else the result that its caller gets."""
         mounts = self._mounts
@@ -203,7 +212,9 @@ class EntryJudge:
             await self._read_elsewhere(
                 arguments, subject, self._reading, context, encodes=not is_own
             )
-        ruling = await self._ruled(subject, context, "tool", tool)
+        ruling = await self._ruled(
+            subject, context, "tool", tool, needs_name=needs_name and not is_own
+        )
         if isinstance(ruling, Allowed):
             return None
         if ruling.style == "error":
@@ -248,7 +259,13 @@ class EntryJudge:
     # Decisions.
 
     async def _ruled(
-        self, subject: Subject, context: Context, kind: Kind, name: str
+        self,
+        subject: Subject,
+        context: Context,
+        kind: Kind,
+        name: str,
+        *,
+        needs_name: bool = False,
     ) -> Allowed | Denied:
         """Decide about the use of something, on what its server offers now.
 
@@ -256,11 +273,12 @@ class EntryJudge:
         """
         judge = self._judge(context, subject.server)
         call = self._call(subject, context)
+        call.needs_name = needs_name
         task = context.task
         if kind == "tool" and task is not None and task.makes(name, subject.arguments):
             # It was decided, and approved, when it was called; a rule that has come to deny it
             # since still counts.
-            call = replace(call, granted=True)
+            call = replace(call, granted=True, counted=True)
         mounts = None if subject.server == self._server else self._mounts
         for _ in range(_MAX_CHANGES):
             current = call

@@ -47,10 +47,10 @@ class GuardedSurface(WrappedSurface):
         """Tell whether the lists are ready."""
         return self._gathering is None or self._gathering.is_gathered()
 
-    def gather(self) -> None:
+    def gather(self, principal: Principal | None) -> None:
         """Fetch the missing lists."""
         if self._gathering is not None:
-            self._gathering.gather()
+            self._gathering.gather(principal)
             self._has_gathered = True
 
     def list_meta(self) -> Mapping[str, Any] | None:
@@ -62,6 +62,10 @@ class GuardedSurface(WrappedSurface):
     def tools_for(self, principal: Principal | None) -> Definitions:
         """Return the tools that the policy does not deny for every argument."""
         return self._lists().tools(super().tools_for(principal), principal)
+
+    def views_for(self, principal: Principal | None) -> Definitions:
+        """Return the tools for views that the policy does not deny for every argument."""
+        return self._lists().tools(super().views_for(principal), principal)
 
     def get_tool(self, name: str) -> "GuardedTool | None":
         """Return the tool, None for an unknown name."""

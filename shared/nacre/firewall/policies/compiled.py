@@ -6,6 +6,7 @@ from typing import Any
 
 from nacre.core.errors import PolicyError
 from nacre.core.lazy_dataclasses import asdict
+from nacre.firewall.rules.limit import Limit, Period, Share
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import ArgumentTest, Rule, Scalar
 from nacre.firewall.rules.sections import InjectionSection, NamedPattern, SecretsSection, Settings
@@ -20,15 +21,16 @@ def policy_of(
     injection: InjectionSection,
     secrets: SecretsSection,
     settings: Settings,
+    limits: tuple[Limit, ...] = (),
 ) -> Policy:
     """Return the policy with these parts and its digest."""
-    body = _body(rules, injection, secrets, settings)
-    return Policy(_digest(body), source, rules, injection, secrets, settings)
+    body = _body(rules, injection, secrets, settings, limits)
+    return Policy(_digest(body), source, rules, injection, secrets, settings, limits)
 
 
 def to_json(policy: Policy) -> str:
     """Return the policy in its compiled form."""
-    body = _body(policy.rules, policy.injection, policy.secrets, policy.settings)
+    body = _body(policy.rules, policy.injection, policy.secrets, policy.settings, policy.limits)
     return _dump({"format": FORMAT, "digest": policy.digest, "source": policy.source, **body})
 
 
@@ -48,6 +50,7 @@ def from_json(text: str) -> Policy:
             injection=InjectionSection(**_section(document["injection"])),
             secrets=SecretsSection(**_section(document["secrets"])),
             settings=Settings(**document["settings"]),
+            limits=tuple([_limit(*fields) for fields in document.get("limits", ())]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise PolicyError(
@@ -63,17 +66,19 @@ def _body(
     injection: InjectionSection,
     secrets: SecretsSection,
     settings: Settings,
+    limits: tuple[Limit, ...],
 ) -> dict[str, Any]:
+    # Rare parts are left out if unset, so that policies without them keep their digest.
     return {
         "rules": [_compact(rule) for rule in rules],
         "injection": asdict(injection),
         "secrets": asdict(secrets),
         "settings": asdict(settings),
+        **({"limits": [_compact_limit(limit) for limit in limits]} if limits else {}),
     }
 
 
 def _compact(rule: Rule) -> list[Any]:
-    # Rare fields are left out if unset, so that policies without them keep their digest.
     only = [] if rule.only is None else [list(rule.only)]
     return [
         *(rule.number, rule.action, rule.name, rule.kind, rule.server),
@@ -92,6 +97,14 @@ def _rule(fields: list[Any]) -> Rule:
     loaded = tuple([_test(*test) for test in tests])
     only = tuple(names[0]) if names else None
     return Rule(number, action, name, kind, server, loaded, description, origin, only)
+
+
+def _compact_limit(limit: Limit) -> list[Any]:
+    return [limit.number, _compact(limit.matching), limit.calls, limit.per, list(limit.by)]
+
+
+def _limit(number: int, matching: list[Any], calls: int, per: Period, by: list[Share]) -> Limit:
+    return Limit(number, _rule(matching), calls, per, tuple(by))
 
 
 def _test(

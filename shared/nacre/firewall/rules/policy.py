@@ -16,6 +16,7 @@ from nacre.firewall.rules.sections import InjectionSection, SecretsSection, Sett
 
 if TYPE_CHECKING:
     from nacre.firewall.rules.evaluate import Engine
+    from nacre.firewall.rules.limit import Limit
 
 # The first part of every method's name. A tool that is named like a method is not one.
 METHOD_FAMILIES = frozenset(
@@ -90,6 +91,17 @@ def is_about(rule: Rule, kind: Kind, name: str, server: str) -> bool:
     return matches(owner, server) and matches(tool, name)
 
 
+def names_tool(policy: "Policy", decision: Decision) -> bool:
+    """Tell whether the rule of a decision names its tool, by more than wildcards."""
+    for rule in policy.rules:
+        if rule.number == decision.rule:
+            tool = rule.name
+            if tool.startswith(_QUALIFIED):
+                tool = tool.removeprefix(_QUALIFIED).partition("__")[2]
+            return any(letter.isalnum() for letter in tool)
+    return False
+
+
 def plain(name: str) -> str:
     """Return a tool's name as a person reads it: compatible characters, none invisible."""
     if name.isascii():
@@ -126,6 +138,7 @@ class Policy:
     injection: InjectionSection = field(default_factory=InjectionSection)
     secrets: SecretsSection = field(default_factory=SecretsSection)
     settings: Settings = field(default_factory=Settings)
+    limits: "tuple[Limit, ...]" = ()
     _engines: "BoundedCache[Surroundings, Engine]" = field(
         default_factory=lambda: BoundedCache(MAX_ENGINES), init=False, repr=False, compare=False
     )

@@ -273,13 +273,13 @@ CLIENTS: tuple[Client, ...] = (
 
 def user_files(client: Client, machine: Machine) -> list[str]:
     """Return the patterns of a client's own files."""
-    return list(dict.fromkeys(_expanded(client.files, machine)))
+    return list(dict.fromkeys(expanded(client.files, machine)))
 
 
 def own_file_of(client: Client, machine: Machine) -> str:
     """Return the file that Nacre's entry goes to if no file of the client exists."""
     patterns = (client.own_file,) if client.own_file else client.files
-    return next(file for file in _expanded(patterns, machine) if "*" not in file)
+    return next(file for file in expanded(patterns, machine) if "*" not in file)
 
 
 def project_files(client: Client, machine: Machine) -> list[str]:
@@ -289,10 +289,11 @@ def project_files(client: Client, machine: Machine) -> list[str]:
 
 def managed_files(client: Client, machine: Machine) -> list[str]:
     """Return the patterns of files that an administrator manages; they are never changed."""
-    return list(_expanded(client.managed, machine))
+    return list(expanded(client.managed, machine))
 
 
-def _expanded(patterns: tuple[str, ...], machine: Machine) -> Iterator[str]:
+def expanded(patterns: tuple[str, ...], machine: Machine) -> Iterator[str]:
+    """Yield the patterns of this machine's platform, with folders and variables filled in."""
     for pattern in patterns:
         platform, colon, path = pattern.partition(":")
         if not colon:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from nacre.core.lazy_dataclasses import dataclass, replace
-from nacre.firewall.wrap.base_folder import proposed_base, with_certain
+from nacre.firewall.rules.arguments.proposed_base import proposed_base, with_certain
 
 _FLAGS = frozenset({"--pass-authorization"})
 _INHERITED = ("--data-dir", "--policy", "--base", "--timeout")
@@ -15,13 +15,14 @@ class Launcher:
     """The program that clients start as a proxy, and the options that each proxy gets.
 
     `bases` are the folders that the owner declares for the servers; `home` is the folder
-    that `~` stands for.
+    that `~` stands for. `starts_programs` is False where the proxy can only call a URL.
     """
 
     program: tuple[str, ...]
     options: tuple[str, ...] = ()
     bases: tuple[str, ...] = ()
     home: str = ""
+    starts_programs: bool = True
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return the options with their values."""

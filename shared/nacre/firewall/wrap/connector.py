@@ -22,6 +22,7 @@ State = Literal[
     "disconnected",
     "not connected",
     "not installed",
+    "without hooks",
     "refused",
 ]
 

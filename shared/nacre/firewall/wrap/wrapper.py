@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from nacre.core.errors import ConfigurationError, InvalidInputError, NacreError
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.firewall.wrap.base_folder import joined_note, proposed_base, with_certain
+from nacre.firewall.rules.arguments.proposed_base import joined_note, proposed_base, with_certain
 from nacre.firewall.wrap.client_formats import Client
 from nacre.firewall.wrap.client_servers import ClientServer, reason_without_file
 from nacre.firewall.wrap.command_line import Launcher, ProxyCommand
@@ -29,6 +29,7 @@ from nacre.ports.config_files import ConfigFiles, WrapRecord, WrapRecords
 Result = Literal["wrapped", "renewed", "already wrapped", "unwrapped", "not wrapped", "refused"]
 
 _TOKENS = ("bearer_token_env_var", "env_http_headers", "apiKey")
+_URLS = ("http://", "https://")
 _APPROVING = ("autoApprove", "alwaysAllow", "trust")
 
 
@@ -131,6 +132,11 @@ class Wrapper:
             return text, _outcome(entry, "already wrapped", "it is Nacre itself")
         else:
             bare = text
+        if not launcher.starts_programs and not server.address.startswith(_URLS):
+            raise InvalidInputError(
+                "on Windows the proxy cannot start a program; run the server over HTTP, and give"
+                " the client its URL"
+            )
         change = wrap_text(bare, entry.client, server.path, launcher, name)
         if not rehearse:
             # Before the file is written: after a crash there may be a record without a wrapped

@@ -4,9 +4,10 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nacre.core.errors import (
+    LoginNeededError,
     NacreError,
     NewSessionError,
     RelayedError,
@@ -27,6 +28,9 @@ from nacre.protocol import strict_json
 from nacre.protocol.context import Context
 from nacre.protocol.encoded_results import Spelled
 from nacre.protocol.versions import META_SERVER
+
+if TYPE_CHECKING:
+    from nacre.gateway.login.bearer import LoginBearer
 
 
 class CircuitBreaker:
@@ -81,7 +85,11 @@ _RESOURCE_NOT_FOUND = -32002  # the code of servers of the older generation
 
 
 class ExternalServer:
-    """One configured server; it is opened by the first request."""
+    """One configured server; it is opened by the first request.
+
+    `bearer` gives the tokens of the owner for whom it is opened. `login_needed` is set while the
+    server wants its owner to log in.
+    """
 
     def __init__(
         self,
@@ -89,8 +97,11 @@ class ExternalServer:
         connect: Callable[[ServerConfig], Upstream],
         relay: RequestRelay,
         breaker: CircuitBreaker | None = None,
+        bearer: "LoginBearer | None" = None,
     ) -> None:
         self.config = config
+        self.login_needed: LoginNeededError | None = None
+        self._bearer = bearer
         self._upstream = connect(config)
         self._relay = relay
         self._breaker = breaker or CircuitBreaker(config.name)
@@ -99,12 +110,14 @@ class ExternalServer:
     def offered(self) -> Offered:
         """Return the server's offer without the tools that the configuration leaves out; blocks."""
         self._breaker.check()
+        self.login_needed = None
         try:
             offered = sanitize(self._upstream.offered())
         except UpstreamError as error:
-            self._failed(error)
-            raise
+            raise self._failed(error) from error
         self._breaker.record_success()
+        if self._bearer is not None and self._bearer.hides_resources():
+            offered = replace(offered, resources=())
         takes = self.config.takes
         return replace(offered, tools=tuple(tool for tool in offered.tools if takes(tool["name"])))
 
@@ -133,8 +146,7 @@ class ExternalServer:
                 self.config.name, self._upstream, method, params, context, session=self._compared
             )
         except UpstreamError as error:
-            self._failed(error)
-            raise
+            raise self._failed(error) from error
         except RelayedError as error:
             self._breaker.record_success()
             if method == "resources/read" and error.code == _RESOURCE_NOT_FOUND:
@@ -147,9 +159,15 @@ class ExternalServer:
         """End the session."""
         self._upstream.close()
 
-    def _failed(self, error: UpstreamError) -> None:
+    def _failed(self, error: UpstreamError) -> UpstreamError:
+        """Count the failure, and return the error to raise."""
+        needed = None if self._bearer is None else self._bearer.take_need()
+        if needed is not None:
+            self.login_needed = needed
+            return needed
         if error.is_fault:
             self._breaker.record_failure(error.reason)
+        return error
 
 
 class ExternalResult:
@@ -165,20 +183,12 @@ class ExternalResult:
         return self._result
 
 
-class ExternalTool:
-    """A tool of another server."""
-
-    blocking = False
-
-    def __init__(self, server: ExternalServer, name: str) -> None:
-        self._server = server
-        self._name = name
-        self.read_only = server.config.reads(name)
-
-    async def call(self, arguments: dict[str, Any], context: Context) -> ExternalResult:
-        """Call the tool; its server checks the arguments."""
-        params = {"name": self._name, "arguments": arguments}
-        return ExternalResult(await self._server.request("tools/call", params, context))
+async def call_tool(
+    server: ExternalServer, name: str, arguments: dict[str, Any], context: Context
+) -> ExternalResult:
+    """Call a tool; its server checks the arguments."""
+    params = {"name": name, "arguments": arguments}
+    return ExternalResult(await server.request("tools/call", params, context))
 
 
 def _plain(result: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import GATHERED_LOOK_SECONDS, GATHERED_SECONDS, STACK_LOOK_SECONDS
 from nacre.firewall.rules.rule import NOWHERE, Surroundings
 from nacre.gateway.calls.external_server import ExternalServer
+from nacre.gateway.calls.owner_logins import OwnerLogins
 from nacre.gateway.catalogue.fetcher import Watch
 from nacre.gateway.catalogue.snapshot import Configs, LocalServers, View, new_view, offers_of
 from nacre.gateway.catalogue.store import Entries, StoredCatalogue
@@ -22,12 +23,16 @@ from nacre.gateway.servers.config import Problem, ServerConfig, ServerList
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """The origins of servers and of their lists; `here` is where servers of this process run."""
+    """The origins of servers and of their lists; `here` is where servers of this process run.
+
+    `open` opens a server for an owner who has logged in to it, or for everybody.
+    """
 
     servers: Callable[[], ServerList]
     local: Callable[[], LocalServers]
     catalogue: StoredCatalogue
-    open: Callable[[ServerConfig, Callable[[], None]], ExternalServer]
+    open: Callable[[ServerConfig, str | None, Callable[[], None]], ExternalServer]
+    logins: OwnerLogins
     watch: Callable[[], Watch]
     where: Callable[[ServerConfig], Surroundings] = lambda _config: NOWHERE
     here: Surroundings = NOWHERE

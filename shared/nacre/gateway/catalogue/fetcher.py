@@ -118,6 +118,8 @@ class Fetcher:
     async def compare(self, server: ExternalServer) -> None:
         """Compare a server's offer in a new session; raises UpstreamError if that fails."""
         if not await self._fetch_until(server, lambda: server.is_compared):
+            if server.login_needed is not None:
+                raise server.login_needed
             entry = self._catalogue.load().get(server.config.name)
             problem = entry.problem if entry is not None else None
             raise UpstreamError(server.config.name, problem or _UNLISTED, is_fault=False)
@@ -137,7 +139,8 @@ class Fetcher:
                     await asyncio.sleep(_POLL_SECONDS)
                 else:  # a blocking call runs in a separate thread
                     finished.wait(_POLL_SECONDS)
-            if time.monotonic() >= deadline or self._has_failed(server.config.name):
+            has_failed = server.login_needed is not None or self._has_failed(server.config.name)
+            if time.monotonic() >= deadline or has_failed:
                 return is_done()
         return True
 

@@ -12,12 +12,12 @@ from urllib.parse import quote, unquote
 from nacre.core.errors import InvalidInputError
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.own_server_name import is_own
-from nacre.gateway.qualified_names import OWN_SCHEME, exposed_name
+from nacre.gateway.qualified_names import OWN_SCHEMES, exposed_name
 from nacre.ports.upstream import Definition, Offered
 from nacre.sdk.uri_template import UriTemplate
 
 _EXPLICIT = "mcp://"
-_RESERVED = (OWN_SCHEME, _EXPLICIT)  # schemes that no other server may use
+_RESERVED = (*OWN_SCHEMES, _EXPLICIT)  # schemes that no other server may use
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 

@@ -90,6 +90,18 @@ def release(catalogue: StoredCatalogue, server: str, tools: Collection[str]) -> 
     catalogue.update(released)
 
 
+def ask_again(catalogue: StoredCatalogue, server: str) -> None:
+    """Let a server be asked for its lists at the next occasion, because its login has changed."""
+
+    def outdated(entries: Entries) -> Entries:
+        entry = entries.get(server)
+        if entry is None:
+            return entries
+        return {**entries, server: replace(entry, at=0.0, problem=None)}
+
+    catalogue.update(outdated)
+
+
 def _packed(entries: Entries) -> bytes:
     """Return the entries as bytes for an item; the largest offers are dropped if necessary."""
     values = {name: _entry_value(entry) for name, entry in entries.items()}

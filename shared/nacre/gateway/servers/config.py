@@ -30,8 +30,18 @@ _TEXTS = ("command", "cwd", "url", "httpUrl", "serverUrl", "type", "transport")
 _OWN = (
     *("command", "args", "env", "cwd", "type", "transport", "url", "headers", "disabled"),
     *("httpUrl", "serverUrl", "allowed_tools", "disallowed_tools", "read_tools"),
-    *("timeout_seconds", "open_seconds", "concurrency", "offers", "base"),
+    *("timeout_seconds", "open_seconds", "concurrency", "offers", "base", "oauth"),
 )
+_OAUTH = ("client_id", "client_secret", "scopes")
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """The client that an owner has registered by hand for logins, and the scopes to ask for."""
+
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    scopes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +68,7 @@ class ServerConfig:
     concurrency: int = UPSTREAM_CALLS
     offers: tuple[str, ...] = OFFERS
     base: tuple[str, ...] = ()
+    oauth: OAuthClient = OAuthClient()
     is_disabled: bool = False
     digest: str = ""
 
@@ -70,6 +81,12 @@ class ServerConfig:
     def reads(self, tool: str) -> bool:
         """Tell whether the owner declares a tool as read-only."""
         return _any(self.read_tools, self.name, tool)
+
+    @property
+    def takes_login(self) -> bool:
+        """Tell whether its owners may log in: it is at a URL, and no header has a token for it."""
+        is_fixed = any(name.lower() == "authorization" for name in self.headers)
+        return self.kind != "stdio" and not is_fixed
 
     def where(self) -> str:
         """Return the command or the URL, without secrets."""
@@ -155,6 +172,7 @@ def server_from(given_name: str, entry: Any) -> ServerConfig:
         concurrency=_count(name, entry),
         offers=_offers(name, entry),
         base=_base(name, entry),
+        oauth=_oauth(name, entry, kind),
         is_disabled=entry.get("disabled") is True,
         digest=digest([given_name, {key: entry[key] for key in _OWN if key in entry}]),
     )
@@ -182,7 +200,7 @@ def unknown_keys(entry: Mapping[str, Any]) -> list[str]:
 def _check(name: str, entry: Mapping[str, Any]) -> None:
     for key in unknown_keys(entry):
         # A misspelled list of tools would offer every tool.
-        similar = get_close_matches(key, _OWN[-10:], n=1, cutoff=0.8)
+        similar = get_close_matches(key, _OWN[-11:], n=1, cutoff=0.8)
         if similar:
             raise ConfigurationError(f"'{name}': unknown key '{key[:60]}'; write '{similar[0]}'")
     for key in _TEXTS:
@@ -239,6 +257,24 @@ def _texts(name: str, entry: Mapping[str, Any], key: str) -> Mapping[str, str]:
     if any(set("\n\r\0") & set(text) for text in (*value, *value.values())):
         raise ConfigurationError(f"'{name}': '{key}' holds a line break")
     return dict(value)
+
+
+def _oauth(name: str, entry: Mapping[str, Any], kind: Kind) -> OAuthClient:
+    value = entry.get("oauth")
+    if value is None or kind == "stdio":
+        return OAuthClient()
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"'{name}': 'oauth' must be an object")
+    if unknown := sorted(str(key) for key in value if key not in _OAUTH):
+        raise ConfigurationError(
+            f"'{name}': unknown key '{unknown[0][:60]}' in 'oauth' ({', '.join(_OAUTH)})"
+        )
+    texts = {key: value.get(key, "") for key in _OAUTH[:2]}
+    if not all(isinstance(text, str) and text.isprintable() for text in texts.values()):
+        raise ConfigurationError(f"'{name}': the values in 'oauth' must be texts")
+    if texts["client_secret"] and not texts["client_id"]:
+        raise ConfigurationError(f"'{name}': 'oauth' has a client_secret and no client_id")
+    return OAuthClient(**texts, scopes=_strings(name, value, "scopes") or ())
 
 
 def _seconds(name: str, entry: Mapping[str, Any], key: str, default: float) -> float:

@@ -71,8 +71,9 @@ def has_reference(value: str) -> bool:
 
 def written_secret(config: ServerConfig) -> str | None:
     """Return the name of a value that looks like a credential, or None."""
-    for name, value in (*config.headers.items(), *config.env.items()):
-        if holds_secret(name, value):
+    client_secret = ("client_secret", config.oauth.client_secret)
+    for name, value in (*config.headers.items(), *config.env.items(), client_secret):
+        if value and holds_secret(name, value):
             return name
     for name, value in (*parse_qsl(urlsplit(config.url).query), *_options(config.args)):
         if names_secret(name) and not has_reference(value):

@@ -169,6 +169,7 @@ class Calls:
             answers=so_far.answers,
             handler_state=so_far.handler_state,
             takes_task=self._tasks is not None and caller.version == MODERN and caller.takes_tasks,
+            via=request.via,
         )
 
     def _wanted_level(self, meta: Mapping[str, Any], caller: Caller) -> Callable[[], str | None]:

@@ -8,7 +8,13 @@ from nacre.core.limits import CATALOGUE_TTL_MS, INCOMPLETE_TTL_MS, LIST_PAGE
 from nacre.protocol.caller import Caller
 from nacre.protocol.messages import Request
 from nacre.protocol.results import Results, cacheable
-from nacre.protocol.surface import Definitions, GatheringSource, SelectiveSource, Surface
+from nacre.protocol.surface import (
+    Definitions,
+    GatheringSource,
+    SelectiveSource,
+    Surface,
+    ViewingSource,
+)
 from nacre.protocol.versions import MODERN
 
 
@@ -18,6 +24,7 @@ class Catalogue:
     def __init__(self, surface: Surface, results: Results) -> None:
         self._surface = surface
         self._selective = surface if isinstance(surface, SelectiveSource) else None
+        self._viewing = surface if isinstance(surface, ViewingSource) else None
         self._results = results
         self._legacy: tuple[Definitions, Definitions] | None = None
         self._gathering = surface if isinstance(surface, GatheringSource) else None
@@ -34,6 +41,10 @@ class Catalogue:
         _note(caller, "tools", definitions)
         if caller.version != MODERN:
             definitions = self._legacy_tools(definitions)
+        if self._viewing is not None and caller.shows_views:
+            # Those clients are few, so their lists are not cached.
+            definitions = (*definitions, *self._viewing.views_for(caller.principal))
+            return self._encode_page(request, caller, "tools", definitions)
         return self._page(request, caller, "tools", definitions)
 
     def prompts(self, request: Request, caller: Caller) -> bytes:
@@ -67,12 +78,19 @@ class Catalogue:
         modern = caller.version == MODERN
         meta = None if self._gathering is None else self._gathering.list_meta()
         if len(definitions) > LIST_PAGE or request.params.get("cursor") is not None:
-            return self._encode(_page(request, kind, definitions, meta), meta, modern=modern)
+            return self._encode_page(request, caller, kind, definitions)
         entry = self._encoded.get((kind, modern))
         if entry is None or entry[0] is not definitions or entry[1] != meta:
             encoded = self._encode(_page(request, kind, definitions, meta), meta, modern=modern)
             entry = self._encoded[kind, modern] = (definitions, meta, encoded)
         return entry[2]
+
+    def _encode_page(
+        self, request: Request, caller: Caller, kind: str, definitions: Definitions
+    ) -> bytes:
+        meta = None if self._gathering is None else self._gathering.list_meta()
+        modern = caller.version == MODERN
+        return self._encode(_page(request, kind, definitions, meta), meta, modern=modern)
 
     def _encode(
         self, page: Mapping[str, Any], meta: Mapping[str, Any] | None, *, modern: bool

@@ -13,7 +13,13 @@ from nacre.protocol.dispatch.lists import Catalogue
 from nacre.protocol.dispatch.request_state import RequestStates
 from nacre.protocol.messages import Answer, Request, answer, refusal
 from nacre.protocol.results import Results, cacheable
-from nacre.protocol.surface import GatheringSource, Surface, WireTool
+from nacre.protocol.surface import (
+    GatheringSource,
+    RedirectingSource,
+    Surface,
+    ViewingSource,
+    WireTool,
+)
 from nacre.protocol.versions import MODERN, SUPPORTED_VERSIONS, TASKS, negotiate
 
 if TYPE_CHECKING:
@@ -98,6 +104,10 @@ class Dispatcher:
     ) -> None:
         self._surface = surface
         self._gathering = surface if isinstance(surface, GatheringSource) else None
+        self._view_names = (
+            surface.view_names() if isinstance(surface, ViewingSource) else frozenset()
+        )
+        self._redirecting = surface if isinstance(surface, RedirectingSource) else None
         self._rules = rules
         results = Results(surface)
         says = Introduction(
@@ -163,7 +173,8 @@ class Dispatcher:
         """Check the request; return its answer, or the call that will give it."""
         modern = caller.version == MODERN
         try:
-            tool = self._called_tool(request)
+            request = self._redirected(request)
+            tool = self._called_tool(request, caller)
             self._permit(request, caller, tool)
             immediate = (self._modern if modern else self._legacy).get(request.method)
             if immediate is not None and self._must_gather(request):
@@ -189,15 +200,31 @@ class Dispatcher:
         """Gather the items of a list, and answer."""
         assert self._gathering is not None
         try:
-            self._gathering.gather()
+            self._gathering.gather(caller.principal)
             return answer(request.id, immediate(request, caller))
         except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
             modern = caller.version == MODERN
             return refusal(request.id, self._rules.explain(error, modern=modern), error)
 
-    def _called_tool(self, request: Request) -> WireTool | None:
+    def _redirected(self, request: Request) -> Request:
+        """Return the call that a call through another tool stands for, else the request itself."""
+        if self._redirecting is None or request.method != "tools/call":
+            return request
+        via = request.params.get("name")
+        if not isinstance(via, str):
+            return request
+        target = self._redirecting.redirected(via, request.mapping("arguments"))
+        if target is None:
+            return request
+        name, arguments = target
+        params = {**request.params, "name": name, "arguments": arguments}
+        return Request(request.id, request.method, params, via)
+
+    def _called_tool(self, request: Request, caller: Caller) -> WireTool | None:
         """Return the tool that a request calls; None for an unknown one, or no call."""
         name = request.params.get("name") if request.method == "tools/call" else None
+        if name in self._view_names and not caller.shows_views:
+            return None
         return self._surface.get_tool(name) if isinstance(name, str) else None
 
     def _permit(self, request: Request, caller: Caller, tool: WireTool | None) -> None:

@@ -10,7 +10,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.adapters.embeddings.builtin_models import BUILTIN, ENGLISH, Combination, TableKind
+from nacre.adapters.embeddings.builtin_models import (
+    BEST,
+    BUILTIN,
+    ENGLISH,
+    Combination,
+    TableKind,
+)
 from nacre.being.memory.search.embedding_cards import LEXICAL, card_of
 from nacre.core.errors import ConfigurationError
 from nacre.core.lazy_dataclasses import dataclass
@@ -18,6 +24,7 @@ from nacre.ports.embedder import Card, Embedder, TokenSimilarity, Vector
 from nacre.wiring.settings import Settings
 
 if TYPE_CHECKING:
+    from nacre.adapters.embeddings.english_encoder import EnglishEncoder
     from nacre.adapters.embeddings.static_embedder import StaticTable
 
 DEFAULT = "builtin"
@@ -49,6 +56,11 @@ def embedders(settings: Settings, *, key: Callable[[], str] = str) -> Embedders:
     if chosen == "none":
         return Embedders(primary=None, tokens=None, card=LEXICAL)
     if chosen in BUILTIN:
+        if not _is_installed(BUILTIN[chosen]):
+            raise ConfigurationError(
+                f"NACRE_EMBEDDINGS: {chosen} needs the data wheel nacre-mcp-english; "
+                "in the clone: make setup, or pip install '.[best]'"
+            )
         return _builtin(BUILTIN[chosen])
     primary = _openai(settings, key) if chosen == "openai" else _onnx(chosen)
     return Embedders(primary, tokens=_builtin(ENGLISH).tokens, card=card_of(primary.emb_id))
@@ -57,7 +69,7 @@ def embedders(settings: Settings, *, key: Callable[[], str] = str) -> Embedders:
 def builtin_embedder(emb_id: str) -> Embedder | None:
     """Return the built-in embedder with this id, so that an old index can still be searched."""
     for kind in BUILTIN.values():
-        if kind.emb_id == emb_id:
+        if kind.emb_id == emb_id and _is_installed(kind):
             return _builtin(kind).primary
     return None
 
@@ -65,13 +77,21 @@ def builtin_embedder(emb_id: str) -> Embedder | None:
 def gives_way(emb_id: str, configured: str) -> bool:
     """Return whether the index of an embedding is rebuilt without being asked.
 
-    A built-in one gives way to the default, which was another one in version 0.1.0. It is never
-    the other way round, so that two processes with different settings do not undo each other's
-    work. Endpoints and folders cost money or time, so a change to or from them is the owner's.
+    A built-in one gives way to the default, which has changed since version 0.1.0, and to
+    `builtin-best`. Endpoints and folders cost money or time, so only the owner changes to or from
+    them, and to a table.
     """
-    if configured != BUILTIN[DEFAULT].emb_id:
-        return False
-    return emb_id != configured and emb_id in {kind.emb_id for kind in BUILTIN.values()}
+    by_itself = {BUILTIN[DEFAULT].emb_id, BEST.emb_id}
+    return (
+        emb_id != configured
+        and configured in by_itself
+        and emb_id in {kind.emb_id for kind in BUILTIN.values()}
+    )
+
+
+def _is_installed(kind: Combination | TableKind) -> bool:
+    is_extra = isinstance(kind, Combination) and kind.english is not None
+    return not is_extra or find_spec("nacre_english") is not None
 
 
 class _LazyEmbedder:
@@ -112,9 +132,11 @@ def _builtin(kind: Combination | TableKind) -> Embedders:
 
             return StaticEmbedder(table())
         from nacre.adapters.embeddings.combined_embedder import CombinedEmbedder
-        from nacre.adapters.embeddings.sentence_encoder import SentenceEncoder
+        from nacre.adapters.embeddings.multilingual_encoder import MultilingualEncoder
 
-        return CombinedEmbedder(kind, SentenceEncoder(), table())
+        if kind.english is None:
+            return CombinedEmbedder(kind, MultilingualEncoder(), table())
+        return CombinedEmbedder(kind, MultilingualEncoder(), table(), _english_encoder())
 
     def tokens() -> TokenSimilarity:
         from nacre.adapters.embeddings.static_embedder import StaticTokenSimilarity
@@ -126,6 +148,19 @@ def _builtin(kind: Combination | TableKind) -> Embedders:
         tokens=_LazyTokenSimilarity(tokens),
         card=card_of(kind.emb_id),
     )
+
+
+def _english_encoder() -> "EnglishEncoder":
+    """Return the English encoder, run by onnxruntime if it is installed."""
+    from nacre.adapters.embeddings.english_encoder import EnglishEncoder
+
+    if find_spec("onnxruntime") is None:
+        from nacre.adapters.embeddings.english_layers import with_numpy
+
+        return EnglishEncoder(with_numpy)
+    from nacre.adapters.embeddings.english_session import with_onnxruntime
+
+    return EnglishEncoder(with_onnxruntime)
 
 
 def _onnx(chosen: str) -> Embedder:

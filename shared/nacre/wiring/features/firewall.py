@@ -14,14 +14,17 @@ from nacre.firewall.policies.stored_policy import ScopedPolicy
 from nacre.wiring.features.policies import to_stderr
 
 if TYPE_CHECKING:
-    from nacre.adapters.aws.dynamodb.append import SignedAppend
     from nacre.core.clock import Clock
     from nacre.firewall.approvals.approver import Approver
     from nacre.firewall.audit.entry import Record
     from nacre.firewall.audit.log import AuditTrail
+    from nacre.firewall.audit.stored_log import Appends
     from nacre.firewall.entry.mounted_content import MountedContent
     from nacre.firewall.entry.mounted_servers import Mounts
+    from nacre.firewall.limits.call_limits import CallLimits, Spent
     from nacre.firewall.policies.stored_policy import Policies
+    from nacre.firewall.rules.policy import Policy
+    from nacre.firewall.rules.rule import Kind, Subject, Surroundings
     from nacre.firewall.rules.sections import Settings as PolicySettings
     from nacre.wiring.ports import Ports
 
@@ -35,12 +38,20 @@ def build_entry(ports: "Ports", policies: "Policies", mounts: "Mounts") -> Entry
     """
     from nacre.core.own_server_name import OWN
 
+    limits = LateLimits(ports)
+
     @cache
     def judge(being_id: str) -> Judge:
         source = ScopedPolicy(policies, being_id or None)
         approver = LateApprover(ports, lambda: source.current().settings)
         return Judge(
-            source, ports.trail, to_stderr, OWN, approver=approver, commands=ports.commands
+            source,
+            ports.trail,
+            to_stderr,
+            OWN,
+            approver=approver,
+            commands=ports.commands,
+            limits=limits,
         )
 
     @cache
@@ -75,6 +86,30 @@ class LateApprover:
         return self._load().look(request, ticket)
 
 
+class LateLimits:
+    """Counts calls for limits; what that needs is loaded when a policy has one."""
+
+    def __init__(self, ports: "Ports") -> None:
+        self._load = cache(lambda: _limits(ports))
+
+    def may_count(self, policy: "Policy", kind: "Kind", name: str, server: str) -> bool:
+        """Tell whether a limit is about calls of this name."""
+        return self._load().may_count(policy, kind, name, server)
+
+    def count(
+        self, policy: "Policy", subject: "Subject", where: "Surroundings", **facts: Any
+    ) -> "Spent | None":
+        """Count a call, or return a limit that it is above."""
+        return self._load().count(policy, subject, where, **facts)
+
+
+def _limits(ports: "Ports") -> "CallLimits":
+    from nacre.firewall.limits.call_limits import CallLimits
+
+    # A count that is lost with the power is no harm, and a call need not wait for the disk.
+    return CallLimits(ports.non_durable_data, ports.clock)
+
+
 def _approver(ports: "Ports", settings: "Callable[[], PolicySettings]") -> "Approver":
     from nacre.core.ids import short_id
     from nacre.firewall.approvals.service import Approvals
@@ -94,7 +129,7 @@ def _approver(ports: "Ports", settings: "Callable[[], PolicySettings]") -> "Appr
 class BeingTrails:
     """The audit of one execution environment: a chain for each Being, in the item store."""
 
-    def __init__(self, table: "SignedAppend", stack: str, clock: "Clock") -> None:
+    def __init__(self, table: "Appends", stack: str, clock: "Clock") -> None:
         self._table = table
         self._stack = stack
         self._clock = clock

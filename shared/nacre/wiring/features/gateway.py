@@ -16,12 +16,17 @@ from nacre.wiring.features.servers import references_of, server_opener, surround
 
 if TYPE_CHECKING:
     from nacre.firewall.entry.entry_judge import EntryJudge
+    from nacre.gateway.calls.owner_logins import OwnerLogins
     from nacre.wiring.ports import Ports
     from nacre.wiring.settings import Settings
 
 
 def build_mounts(
-    ports: "Ports", settings: "Settings", judge: "Callable[[], EntryJudge]", tell: Tell = to_stderr
+    ports: "Ports",
+    settings: "Settings",
+    judge: "Callable[[], EntryJudge]",
+    logins: "OwnerLogins",
+    tell: Tell = to_stderr,
 ) -> Mounts:
     """Return the other servers of a deployment.
 
@@ -31,7 +36,7 @@ def build_mounts(
     store = ServerStore(lambda: ports.data, ports.read)
     catalogue = StoredCatalogue(lambda: ports.data, ports.read)
     references = references_of(ports)
-    opener = server_opener(ports, settings, references, judge)
+    opener = server_opener(ports, settings, references, judge, logins)
     # On Lambda no file changes, and one call runs at a time.
     local = (
         cache(lambda: own_servers(settings, tell))
@@ -44,9 +49,17 @@ def build_mounts(
         reserved = [server.name for server in local().servers]
         return merged([load() for load in configured], reserved=reserved)
 
-    sources = Sources(servers=servers, local=local, catalogue=catalogue, open=opener, watch=judge)
+    sources = Sources(
+        servers=servers,
+        local=local,
+        catalogue=catalogue,
+        open=opener,
+        logins=logins,
+        watch=judge,
+    )
+    sources = replace(sources, where=surroundings(references, is_stack=ports.is_stack))
     if not ports.is_stack:
         from nacre.wiring.this_machine import on_this_machine
 
-        sources = replace(sources, where=surroundings(references), here=on_this_machine())
+        sources = replace(sources, here=on_this_machine())
     return Mounts(sources, ports.clock, is_stack=ports.is_stack)

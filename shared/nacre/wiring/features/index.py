@@ -54,7 +54,7 @@ def search_index(ports: "Ports", settings: Settings, embedder: Embedder | None) 
         gives_way=gives_way,
         outdated=jobs.reindex_later,
     )
-    means = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
+    means = ClusterMeans(table, Nodes(table, indexing), indexing)
     return SearchIndex(indexing, IndexMaintenance(indexing, means.renew), jobs)
 
 

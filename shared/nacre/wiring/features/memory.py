@@ -4,34 +4,42 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from nacre.being.memory.sweep_jobs import SweepJobs
     from nacre.being.patrol.jobs import PatrolJobs
     from nacre.jobs.worker import Worker
     from nacre.wiring.features.index import SearchIndex
 
 
 def register_memory_jobs(
-    worker: "Worker", index: "SearchIndex", patrols: "PatrolJobs", *, stack: str = ""
+    worker: "Worker", index: "SearchIndex", patrols: "PatrolJobs", sweep: "SweepJobs"
 ) -> None:
-    """Let a worker do the jobs of memories; sweeps are counted in the metrics of `stack`."""
-    from nacre.jobs.job import SWEEP
-
+    """Let a worker do the jobs of memories."""
     index.jobs.register(worker, index.maintenance)
     patrols.register(worker)
-    worker.register(SWEEP, lambda _: sweep_memories(index, patrols, stack=stack))
+    sweep.register(worker)
 
 
-def sweep_memories(index: "SearchIndex", patrols: "PatrolJobs", *, stack: str = "") -> None:
-    """Send jobs for work that no call has queued, or that was lost."""
+def sweep_jobs(index: "SearchIndex", patrols: "PatrolJobs", *, stack: str = "") -> "SweepJobs":
+    """Return the sweep; its results are counted in the metrics of `stack`."""
+    from nacre.being.memory.sweep_jobs import SweepJobs, SweepTotals
     from nacre.core.metrics import INDEX_DRIFT, PATROL_BACKLOG, PATROL_LAG, count
 
-    drifting = index.jobs.sweep(index.indexing.marks)
-    swept = patrols.sweep()
-    figures = {
-        PATROL_LAG: round(swept.lag_seconds),
-        PATROL_BACKLOG: swept.beings,
-        INDEX_DRIFT: drifting,
-    }
-    count(stack, "sweep", figures)
+    def report(totals: SweepTotals) -> None:
+        figures = {
+            PATROL_LAG: round(totals.patrols.lag_seconds),
+            PATROL_BACKLOG: totals.patrols.beings,
+            INDEX_DRIFT: totals.repairs.beings,
+        }
+        count(stack, "sweep", figures)
+
+    return SweepJobs(
+        patrols.trigger,
+        index.jobs,
+        index.indexing.marks,
+        patrols.queue,
+        patrols.clock,
+        report,
+    )
 
 
 def calm_numpy() -> None:

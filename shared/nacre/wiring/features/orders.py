@@ -5,7 +5,7 @@ Modules for models and media are imported at the first order.
 
 from collections.abc import Callable
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from nacre.being.orders.order_surface import OrderNames, OrderSurface
@@ -52,9 +52,16 @@ def with_orders(
     def tool_named(tool_name: str) -> "Tool":
         from nacre.being.tools.order import order
 
-        return order(tool_name, orders)
+        return order(tool_name, orders, links=links)
 
-    return OrderSurface(server, names, tool_named, order_definition)
+    links = has_media_links(ports, settings)
+    definition = partial(order_definition, links=links)
+    return OrderSurface(server, names, tool_named, definition)
+
+
+def has_media_links(ports: "Ports", settings: "Settings") -> bool:
+    """Return whether large media may pass by links."""
+    return ports.is_stack and settings.media_links
 
 
 def build_orders(
@@ -70,6 +77,7 @@ def build_orders(
     The model calls tools through `surface`, the server behind its policy, so its calls are decided
     like any other. Without `abilities`, those of the settings are used.
     """
+    from nacre.being.orders.media.linked_media import LinkedMedia
     from nacre.being.orders.order.order_record import OrderRecorder
     from nacre.being.orders.order.run import Orders
     from nacre.being.orders.sessions.store import SessionStore
@@ -98,6 +106,10 @@ def build_orders(
     recorder = OrderRecorder(
         memory.history, memory.scenes, memory.trigger, sessions, clock, ports.rng
     )
+    limits, linked = ports.order_limits, None
+    if has_media_links(ports, settings):
+        linked = LinkedMedia(table, lambda: ports.media_links, clock, ports.rng)
+        limits = replace(limits, media=limits.media.with_links())
     return Orders(
         surface=surface,
         context=services.context,
@@ -107,9 +119,10 @@ def build_orders(
         models=model_access,
         chats=chats(settings),
         abilities=abilities_of,
-        limits=ports.order_limits,
+        limits=limits,
         clock=clock,
         rng=ports.rng,
+        linked=linked,
     )
 
 

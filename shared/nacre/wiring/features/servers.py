@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from nacre.firewall.entry.entry_judge import EntryJudge
     from nacre.firewall.rules.rule import Surroundings
     from nacre.gateway.calls.external_server import ExternalServer
+    from nacre.gateway.calls.owner_logins import OwnerLogins
     from nacre.gateway.calls.relayed_request import RequestRelay
+    from nacre.gateway.login.bearer import LoginBearer
     from nacre.gateway.servers.config import ServerConfig
     from nacre.gateway.servers.references import References
     from nacre.wiring.ports import Ports
@@ -30,7 +32,7 @@ def references_of(ports: "Ports") -> "References":
 
 
 def one_server(
-    config: "ServerConfig", ports: "Ports", settings: "Settings"
+    config: "ServerConfig", ports: "Ports", settings: "Settings", bearer: "LoginBearer | None"
 ) -> "tuple[ExternalServer, Callable[[], None]]":
     """Return one server, whose offers can be listed, and the function that closes it."""
     from nacre.adapters.mcp.event_loop import UpstreamLoop
@@ -44,7 +46,10 @@ def one_server(
 
     connect = _connecting(ports, settings, references_of(ports), loop)
     external = ExternalServer(
-        config, lambda config: connect(config, lambda: None), RequestRelay(nobody, None)
+        config,
+        lambda config: connect(config, bearer, lambda: None),
+        RequestRelay(nobody, None),
+        bearer=bearer,
     )
 
     def close() -> None:
@@ -59,7 +64,8 @@ def server_opener(
     settings: "Settings",
     references: "References",
     judge: "Callable[[], EntryJudge]",
-) -> "Callable[[ServerConfig, Callable[[], None]], ExternalServer]":
+    logins: "OwnerLogins",
+) -> "Callable[[ServerConfig, str | None, Callable[[], None]], ExternalServer]":
     """Return the function that opens servers; the first one loads the official client."""
 
     @cache
@@ -74,12 +80,17 @@ def server_opener(
 
     lock = Lock()
 
-    def opened(config: "ServerConfig", changed: Callable[[], None]) -> "ExternalServer":
+    def opened(
+        config: "ServerConfig", owner: str | None, changed: Callable[[], None]
+    ) -> "ExternalServer":
         from nacre.gateway.calls.external_server import ExternalServer
 
         with lock:  # one event loop, however many threads open servers
             connect, relay = shared()
-        return ExternalServer(config, lambda config: connect(config, changed), relay)
+        bearer = logins.bearer(config, owner)
+        return ExternalServer(
+            config, lambda config: connect(config, bearer, changed), relay, bearer=bearer
+        )
 
     return opened
 
@@ -91,7 +102,9 @@ def _connecting(
         assert ports.screening is not None
         return ports.screening
 
-    def connect(config: "ServerConfig", changed: Callable[[], None]) -> Any:
+    def connect(
+        config: "ServerConfig", bearer: "LoginBearer | None", changed: Callable[[], None]
+    ) -> Any:
         from nacre.adapters.mcp.transports import Transports
         from nacre.adapters.mcp.upstream import McpUpstream
         from nacre.core.limits import STACK_OPEN_SECONDS, STACK_UPSTREAM_SECONDS
@@ -103,6 +116,7 @@ def _connecting(
             is_stack=is_stack,
             allowed=networks(settings.private_networks),
             reading=None if is_stack else screening,
+            bearer=bearer,
         )
         seconds = config.timeout
         if is_stack:
@@ -113,8 +127,13 @@ def _connecting(
     return connect
 
 
-def surroundings(references: "References") -> "Callable[[ServerConfig], Surroundings]":
-    """Return the function that gives the facts about each server's machine."""
+def surroundings(
+    references: "References", *, is_stack: bool = False
+) -> "Callable[[ServerConfig], Surroundings]":
+    """Return the function that gives the facts about each server's machine.
+
+    For a stack all servers are elsewhere, so only what their owner declares is known.
+    """
     from pathlib import Path
 
     from nacre.core.errors import NacreError
@@ -125,8 +144,9 @@ def surroundings(references: "References") -> "Callable[[ServerConfig], Surround
     def where(config: "ServerConfig") -> "Surroundings":
         facts = NOWHERE
         try:
-            is_program = config.kind == "stdio"
-            facts = on_this_machine() if is_program else at_url(references.filled(config.url))
+            is_program = config.kind == "stdio" and not is_stack
+            if not is_stack:
+                facts = on_this_machine() if is_program else at_url(references.filled(config.url))
             folders = [references.filled(folder) for folder in config.base]
             if folders and is_program:
                 words = [references.filled(part) for part in (config.command, *config.args)]

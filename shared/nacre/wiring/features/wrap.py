@@ -13,10 +13,11 @@ from nacre.firewall.rules.arguments.base_folders import NONE
 from nacre.firewall.wrap.client_formats import CLIENTS, Machine, managed_files
 from nacre.firewall.wrap.command_line import Launcher
 from nacre.firewall.wrap.connector import Connector
+from nacre.firewall.wrap.hooks.connector import HookConnector
 from nacre.firewall.wrap.wrapper import Wrapper
 from nacre.ports.config_files import ConfigFiles, WrapRecords
 from nacre.wiring.data_folder import prepare_data_folder
-from nacre.wiring.settings import Settings, user_policy_file
+from nacre.wiring.settings import Settings, user_data_folder, user_policy_file
 
 _FOLDER = "wrap"
 # What the official SDKs hand on to a server, of what places depend on.
@@ -38,6 +39,19 @@ def open_connector(place: Path, url: str, command: Sequence[str]) -> Connector:
     files, machine = _files_of_clients(place)
     records = FolderWrapRecords(place / _FOLDER / "connections")
     return Connector(files, records, machine, url=url, command=command, now=system_clock)
+
+
+def open_hook_connector(place: Path, command: Sequence[str]) -> HookConnector:
+    """Return the connector that puts hooks into the files of this machine's clients.
+
+    A client may not have this process's environment, so another data folder than the usual one
+    is named in the command.
+    """
+    if str(place) != user_data_folder() and os.name == "posix":
+        command = ["env", f"NACRE_HOME={place}", *command]
+    files, machine = _files_of_clients(place)
+    records = FolderWrapRecords(place / _FOLDER / "hooks")
+    return HookConnector(files, records, machine, command=command, now=system_clock)
 
 
 def open_wrapping(
@@ -68,12 +82,23 @@ def open_wrapping(
     folders = tuple(
         [base if base == NONE else str(Path(base).expanduser().absolute()) for base in bases]
     )
-    launcher = Launcher(tuple(program), tuple(options), folders, str(Path.home()))
+    launcher = Launcher(
+        tuple(program),
+        tuple(options),
+        folders,
+        str(Path.home()),
+        starts_programs=machine.platform != "win32",
+    )
     wrapper = Wrapper(files, records, launcher, now=system_clock)
     return Wrapping(files, records, machine, wrapper)
 
 
+def machine_of_clients() -> Machine:
+    """Return the facts about this machine on which the places of clients' files depend."""
+    return Machine(sys.platform, str(Path.home()), os.environ, str(Path.cwd()))
+
+
 def _files_of_clients(place: Path) -> tuple[LocalConfigFiles, Machine]:
-    machine = Machine(sys.platform, str(Path.home()), os.environ, str(Path.cwd()))
+    machine = machine_of_clients()
     managed = [pattern for client in CLIENTS for pattern in managed_files(client, machine)]
     return LocalConfigFiles(place / _FOLDER, managed=managed, now=system_clock), machine

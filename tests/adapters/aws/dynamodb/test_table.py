@@ -19,7 +19,7 @@ from nacre.core.errors import (
     InvalidInputError,
     UnavailableError,
 )
-from nacre.ports.items.table import Absent, Change, Item, Key, Put, Table, Update
+from nacre.ports.items.table import Absent, Change, Delete, Item, Key, Put, Table, Update
 from tests.adapters.conftest import StillClock
 from tests.scaffolding.aws_stack import Stack
 
@@ -317,3 +317,28 @@ def test_a_failed_condition_is_not_repeated(table: DynamoTable, client: Client) 
     with pytest.raises(ConditionFailedError):
         table.put(item(), when=Absent())
     assert len(client.calls) == 1
+
+
+def test_a_transaction_of_one_plain_write_is_that_write(table: Table, client: Client) -> None:
+    """It costs half as much, and may be sent again as well."""
+    client.troubles = [refusal(THROTTLED)]
+
+    table.transact([Put(item())])
+    assert table.get(KEY) == item()
+    table.transact([Delete(KEY)])
+
+    assert table.get(KEY) is None
+    writes = [name for name, _ in client.calls if name != "get_item"]
+    assert writes == ["put_item", "put_item", "delete_item"]
+
+
+def test_a_transaction_of_one_write_with_a_condition_stays_one(
+    table: Table, client: Client
+) -> None:
+    table.transact([Put(item(), Absent())])
+
+    with pytest.raises(ConditionFailedError) as caught:
+        table.transact([Put(item(), Absent())])
+
+    assert caught.value.index == 0
+    assert {name for name, _ in client.calls} == {"transact_write_items"}

@@ -454,7 +454,7 @@ def test_no_id_text_or_vector_is_left_in_rows_pages_or_exports(
     ]
     from nacre.being.memory.store.nodes import Nodes
 
-    Nodes(table, indexing, clock=clock).add(kept.id, every)
+    Nodes(table, indexing).add(kept.id, every)
     wanted = every[number - 1].node_id
     vector = table.get(keys.point(kept.id, wanted))
     assert vector is not None

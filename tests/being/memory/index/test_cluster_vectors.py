@@ -64,7 +64,7 @@ def searched(laptop: Keeper, clock: StillClock) -> Searched:
     database: SqliteDatabase = table._database
     index = LocalVectors(database, EMB_ID)
     indexing = IndexSync(table, lambda _: index, Letters(), clock=clock, rng=Random(2))
-    means = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
+    means = ClusterMeans(table, Nodes(table, indexing), indexing)
     queue = queue_of(database, clock)
     memory = open_repositories(table, queue, indexing, means, clock=clock, rng=Random(3))
     return Searched(laptop.id, memory, means, index)

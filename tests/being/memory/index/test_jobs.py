@@ -13,6 +13,7 @@ from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.being.memory.index.jobs import LEASE, IndexJobs, LocalIndexWork, QueuedIndexWork
 from nacre.being.memory.index.maintenance import IndexMaintenance
 from nacre.being.memory.index.sync import IndexSync
+from nacre.being.memory.model import keys
 from nacre.core.errors import LeaseHeldError, UnavailableError
 from nacre.core.limits import (
     INDEX_GRACE_SECONDS,
@@ -36,6 +37,7 @@ class Yard:
     def __init__(self, database: SqliteDatabase, clock: StillClock) -> None:
         table = SqliteTable(database, now=clock)
         self.bench = Bench(table, lambda emb_id: LocalVectors(database, emb_id), clock)
+        self.table = table
         self.clock = clock
         self.queue = SqliteQueue(database, "jobs", now=clock)
         self.leases = Leases(table, now=clock)
@@ -47,6 +49,10 @@ class Yard:
         self.jobs.register(worker, self.upkeep)
         self.loop = WorkerLoop(self.queue, worker, self.outcomes.append)
         self.there = QueuedIndexWork(table, self.queue, clock=clock, rng=Random(1), sleep=self.turn)
+
+    def exist(self) -> None:
+        """Give the bench's Being its item, in which the sweep notes its jobs."""
+        self.table.put({**keys.meta(self.bench.being_id).attributes(), "schema": 1})
 
     def turn(self, _seconds: float = 0) -> None:
         """Let the worker do one job, as it does while somebody waits."""
@@ -204,6 +210,7 @@ def test_a_write_that_could_not_tell_the_index_sends_one_repair(yard: Yard) -> N
 
 
 def test_the_sweep_sends_repairs_for_what_was_left(yard: Yard) -> None:
+    yard.exist()
     yard.bench.write(entry("a", "pearl"), apply=False)
     just_written = yard.jobs.sweep(yard.bench.indexing.marks)
     assert yard.queue.depth().waiting == 0
@@ -214,8 +221,25 @@ def test_the_sweep_sends_repairs_for_what_was_left(yard: Yard) -> None:
     assert (just_written, left_behind) == (0, 1)
     message = yard.queue.receive()
     assert message is not None
-    assert decode_job(message.body) == Job("repair", yard.bench.being_id)
+    assert decode_job(message.body) == Job("repair", yard.bench.being_id, {"claimed": "yes"})
     assert message.group == f"{yard.bench.being_id}#reindex"
+
+
+def test_the_sweep_sends_no_second_repair_while_one_waits(yard: Yard) -> None:
+    yard.exist()
+    yard.bench.write(entry("a", "pearl"), apply=False)
+    yard.clock.move(INDEX_GRACE_SECONDS + 1)
+    for _ in range(3):
+        assert yard.jobs.sweep(yard.bench.indexing.marks) == 1
+        yard.clock.move(QUEUE_DEDUPE_SECONDS + 1)
+    assert yard.queue.depth().waiting == 1
+
+    yard.turn()  # which ends the claim
+    assert yard.bench.marks() == []
+    yard.bench.write(entry("b", "pearl"), apply=False)
+    yard.clock.move(INDEX_GRACE_SECONDS + 1)
+    yard.jobs.sweep(yard.bench.indexing.marks)
+    assert yard.queue.depth().waiting == 1
 
 
 def test_a_task_of_a_newer_version_is_not_done(yard: Yard) -> None:

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.being.memory.model.types import Cluster
 from nacre.being.memory.search.changed_facts import Fact, Placed, arranged
 from nacre.core.errors import InvalidInputError
 from tests.adapters.conftest import StillClock
@@ -156,7 +158,7 @@ def search(mind: Minded, question: str) -> dict[str, str | None]:
     return {node_id: newer or None for node_id, newer in hits}
 
 
-@pytest.mark.parametrize("part", ["", "unseen_"])
+@pytest.mark.parametrize("part", [pytest.param("", marks=pytest.mark.slow), "unseen_"])
 def test_searches_show_the_newer_fact_first_and_hide_nothing(laptop: Minded, part: str) -> None:
     changes, additions = lines_of(f"{part}changed_facts"), lines_of(f"{part}added_facts")
     pairs = remember(laptop, [*changes, *additions])
@@ -215,3 +217,36 @@ def test_a_search_as_of_a_day_knows_nothing_later(mind: Minded) -> None:
         found(as_of="yesterday")
     shown = mind.text("recall_memory", node_id=old.node_id)
     assert f"superseded by: {new.node_id}; it held until 2026-03-01" in shown
+
+
+def test_a_memory_is_browsed_as_of_a_day(mind: Minded) -> None:
+    new = a_node(2, action="Ann moved to Ulm", when=("2026-03-01",), cluster_id="c")
+    old = a_node(
+        1,
+        action="Ann lives in Bonn",
+        when=("2025-03-01",),
+        superseded_by=new.node_id,
+        valid_until="2026-03-01",
+        cluster_id="c",
+    )
+    mind.remember(old, new)
+    cluster = Cluster(cluster_id="c", created_at="t", label="Ann", first_day="2025-03-01")
+    mind.mind.memory.clusters.add(mind.being_id, replace(cluster, digest="Ann lives in Ulm now"))
+
+    def browsed(**more: str) -> str:
+        return mind.text("recall_memory", **more)  # type: ignore[arg-type]
+
+    now = browsed(cluster_id="c")
+    assert "moved to Ulm" in now
+    assert "Bonn" not in now
+    then = browsed(cluster_id="c", as_of="2026-02-28")
+    assert "Bonn" in then
+    assert "Ulm" not in then
+    assert "Bonn" not in browsed(cluster_id="c", as_of="2026-03-01")
+    assert "Ann" in browsed(as_of="2025-03-01")
+    assert browsed(as_of="2025-02-28").startswith("0 clusters")
+    assert "on 2026-02-28 it held" in browsed(node_id=old.node_id, as_of="2026-02-28")
+    for day in ("2025-02-28", "2026-03-01"):
+        assert f"on {day} it did not hold" in browsed(node_id=old.node_id, as_of=day)
+    with pytest.raises((RefusedError, InvalidInputError), match="as_of"):
+        browsed(as_of="yesterday")

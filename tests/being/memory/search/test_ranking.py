@@ -42,6 +42,7 @@ def candidates(draw: st.DrawFn) -> list[Candidate]:
                 groups=groups,
                 actors=st.frozensets(st.sampled_from(["ann", "bo"])),
                 length=st.integers(0, 40),
+                asking=share,
                 retention=share,
             )
         )
@@ -78,7 +79,7 @@ def test_the_parts_of_a_score_add_up_to_it(found: list[Candidate], by: Weights) 
     for each in rank(found, by):
         relevance = sum(part for name, part in each.parts.items() if name != "retention")
         assert each.score == pytest.approx(sum(each.parts.values()))
-        assert min(part for name, part in each.parts.items() if name != "retention") >= 0
+        assert {name for name, part in each.parts.items() if part < 0} <= {"asking", "retention"}
         assert -RETENTION_SHARE * relevance - 1e-9 <= each.parts["retention"] <= 0
 
 

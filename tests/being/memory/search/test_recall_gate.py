@@ -143,6 +143,7 @@ def test_a_card_has_its_direction_as_numbers() -> None:
     assert UNKNOWN.direction == WORDS_ALONE.direction == ()
 
 
+@pytest.mark.slow  # each encoder reads hundreds of messages again
 @pytest.mark.parametrize("emb_id", THRESHOLDS)
 def test_a_direction_is_that_of_the_messages_that_it_was_made_of(emb_id: str) -> None:
     from infra.recall_cards import direction

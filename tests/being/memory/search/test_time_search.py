@@ -13,6 +13,7 @@ from nacre.text.time_expressions.days import Days
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import a_node, queue_of
 from tests.being.memory.minds import DownIndex, Minded, RefusedError, minded
+from tests.being.memory.recalls import with_recalls
 
 # The clock of these tests stands on Tuesday, 2026-07-28, at noon in UTC.
 LAST_WEEK = "2026-07-22"
@@ -93,7 +94,7 @@ def test_a_list_counts_as_a_recall_and_a_read_only_token_writes_nothing(wordy: M
     assert wordy.table.writes == before
     wordy.text("search_memory", query="*", date_from="2026-01-01")
 
-    [node] = wordy.mind.memory.nodes.get_many(wordy.being_id, [dead.node_id]).values()
+    [node] = with_recalls(wordy.table, wordy.being_id, [dead.node_id]).values()
     assert node.reactivation_count == 2
 
 

@@ -166,7 +166,7 @@ def test_a_hidden_memory_leaves_its_cluster_and_every_text_made_from_it(kept: Ke
 def test_a_hidden_memory_is_not_recalled_changed_or_merged(laptop: Keeper) -> None:
     node_id = add(laptop, a_node(1), a_node(2))
     hidden = laptop.memory.corrections.hide(laptop.id, node_id, by="agent")
-    laptop.memory.nodes.touch(laptop.id, {node_id: 2})
+    laptop.memory.recalls.add(laptop.id, {node_id: 2})
 
     assert laptop.memory.corrections.hide(laptop.id, node_id, by="agent") == hidden
     for change in (
@@ -209,13 +209,20 @@ def test_a_memory_whose_cluster_has_no_place_waits_for_another(
     assert laptop.memory.corrections.take_back(laptop.id, node_id, by="agent").cluster_id is None
 
 
-def test_what_a_hidden_memory_superseded_holds_again(laptop: Keeper) -> None:
-    new = a_node(1, cluster_id="c", action="Ann moved to Bonn")
-    old = a_node(2, cluster_id="c", action="Ann lives in Ulm", superseded_by=new.node_id)
-    add(laptop, new, old)
+@pytest.mark.parametrize("clusters", [("c", "c"), ("c", "d"), ("c", None), (None, "d")])
+def test_what_a_hidden_memory_superseded_holds_again(
+    kept: Keeper, clusters: tuple[str | None, str | None]
+) -> None:
+    new = a_node(1, cluster_id=clusters[0], action="Ann moved to Bonn")
+    old = a_node(2, cluster_id=clusters[1], action="Ann lives in Ulm", superseded_by=new.node_id)
+    other = a_node(3, cluster_id=clusters[1], superseded_by=a_node(4).node_id)
+    add(kept, new, replace(old, valid_until="2026-03-01"), other)
 
-    laptop.memory.corrections.hide(laptop.id, new.node_id, by="agent")
-    assert now(laptop, old.node_id).superseded_by is None
+    kept.memory.corrections.hide(kept.id, new.node_id, by="agent")
+
+    restored = now(kept, old.node_id)
+    assert (restored.superseded_by, restored.valid_until) == (None, None)
+    assert now(kept, other.node_id).superseded_by == other.superseded_by
 
 
 def test_an_agent_changes_nothing_that_the_owner_pinned(kept: Keeper) -> None:

@@ -7,6 +7,7 @@ from nacre.being.memory.model.types import Cluster, Node, SceneText
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
 from nacre.ports.items.table import Change
 from tests.being.memory.keeping import Keeper, a_node
+from tests.being.memory.recalls import with_recalls
 
 SAID = SceneText(
     action="Ann fed two cats",
@@ -62,11 +63,13 @@ def test_a_change_of_what_was_changed_meanwhile_is_refused(kept: Keeper) -> None
 
 def test_being_recalled_meanwhile_loses_nothing(kept: Keeper) -> None:
     node_id = add(kept, a_node(1))
-    kept.memory.nodes.touch(kept.id, {node_id: 1})
+    kept.memory.recalls.add(kept.id, {node_id: 1})
 
     said = kept.memory.edits.reword(kept.id, node_id, SAID, version=1)
 
-    assert (said.reactivation_count, said.action) == (1, "Ann fed two cats")
+    assert said.action == "Ann fed two cats"
+    [counted] = with_recalls(kept.table, kept.id, [node_id]).values()
+    assert (counted.reactivation_count, counted.action) == (1, "Ann fed two cats")
 
 
 def test_saying_the_same_changes_nothing(kept: Keeper) -> None:

@@ -187,10 +187,9 @@ def test_taking_a_merge_back_makes_the_sources_what_they_were(kept: Keeper) -> N
 def test_what_the_merge_has_learned_since_goes_to_the_strongest(laptop: Keeper) -> None:
     ids = add(laptop, ONE, TWO)
     merged = laptop.memory.edits.merge(laptop.id, ids, action="both").node
-    laptop.memory.nodes.touch(laptop.id, {merged.node_id: 3})
     learned = Change(
         set={"evidence": ["S1", "S2", "S3", "S9"], "when": [*merged.when, "2026-07-20"]},
-        add={"version": 1},
+        add={"version": 1, "reactivation_count": 3},  # a patrol counted recalls
     )
     laptop.table.update(Key(keys.nodes(laptop.id), merged.node_id), learned)
     laptop.memory.edits.undo_merge(laptop.id, merged.node_id)

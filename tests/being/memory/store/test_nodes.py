@@ -1,24 +1,16 @@
-"""Nodes: listed in every way, and counted when they are recalled."""
+"""Nodes: listed in every way."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import datetime, timedelta
-from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 
-from nacre.adapters.sqlite.database import SqliteDatabase
-from nacre.adapters.sqlite.table import SqliteTable
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.forgetting_curve import clock_below, initial_stability, retention
-from nacre.being.memory.model.lifetime import activity
 from nacre.being.memory.model.types import Cluster, Node
 from nacre.being.memory.store.clusters import replacing
 from nacre.core.errors import ConditionFailedError, NotFoundError
-from tests.adapters.conftest import StillClock
-from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of
+from tests.being.memory.keeping import Keeper, a_node
 
 
 def add(kept: Keeper, *nodes: Node) -> list[str]:
@@ -85,81 +77,6 @@ def test_the_last_activated_living_node_comes_first(kept: Keeper) -> None:
     recent = [node.node_id for node in kept.memory.nodes.recent(kept.id).nodes]
 
     assert recent == [ids[1], ids[3], ids[0]]
-
-
-def test_recalling_counts_and_moves_a_node_to_the_front(kept: Keeper, clock: StillClock) -> None:
-    ids = add(kept, a_node(1), a_node(2, last_activated="2026-07-28T10:00:00.000Z"))
-    kept.memory.nodes.touch(kept.id, {ids[0]: 1})
-
-    node = kept.memory.nodes.get(kept.id, ids[0])
-    assert node == replace(
-        a_node(1), reactivation_count=1, last_activated="2026-07-28T12:00:00.000Z"
-    )
-    assert [each.node_id for each in kept.memory.nodes.recent(kept.id).nodes] == ids
-    assert waiting(kept, keys.touched(kept.id)) == [ids[0]]
-    assert waiting(kept, keys.due(kept.id)) == [ids[1]]
-
-
-def test_a_node_moves_at_most_once_an_hour(kept: Keeper, clock: StillClock) -> None:
-    [node_id] = add(kept, a_node(1))
-    seen = []
-    for _ in range(3):
-        kept.memory.nodes.touch(kept.id, {node_id: 1})
-        node = kept.memory.nodes.get(kept.id, node_id)
-        assert node is not None
-        seen.append((node.reactivation_count, node.last_activated))
-        clock.move(1800)
-
-    assert seen == [
-        (1, "2026-07-28T12:00:00.000Z"),
-        (2, "2026-07-28T12:00:00.000Z"),
-        (3, "2026-07-28T13:00:00.000Z"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("amounts", "revives"), [([1], False), ([2], True), ([1, 1], True), ([5], True)]
-)
-def test_a_dead_node_comes_back_after_two_more(
-    kept: Keeper, amounts: list[int], revives: bool
-) -> None:
-    dead = a_node(1, status="dead", reactivation_count=7, count_at_death=7, due=None)
-    [node_id] = add(kept, dead)
-    for amount in amounts:
-        kept.memory.nodes.touch(kept.id, {node_id: amount})
-
-    node = kept.memory.nodes.get(kept.id, node_id)
-    recalled = replace(dead, reactivation_count=7 + sum(amounts))
-    assert node is not None
-    assert (node.last_activated is not None) is bool(amounts)
-    assert replace(node, last_activated=None) == recalled
-    assert waiting(kept, keys.revivable(kept.id)) == ([node_id] if revives else [])
-
-
-def test_what_cannot_be_recalled_is_left_alone(kept: Keeper) -> None:
-    nodes = [
-        a_node(1, status="merged", merged_into="x"),
-        a_node(2, status="dead", reason="undone", count_at_death=0),
-        a_node(3),
-    ]
-    ids = add(kept, *nodes)
-    kept.memory.nodes.touch(kept.id, {ids[0]: 2, ids[1]: 2, ids[2]: 0, "unknown": 1})
-
-    assert kept.memory.nodes.page(kept.id).nodes == tuple(nodes)
-
-
-def test_no_recall_is_lost_among_threads(tmp_path: Path, clock: StillClock) -> None:
-    database = SqliteDatabase(tmp_path / "nacre.db")
-    kept = keeper(SqliteTable(database, now=clock), queue_of(database, clock), clock)
-    dead = a_node(2, status="dead", count_at_death=0, due=None)
-    ids = add(kept, a_node(1), dead)
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: kept.memory.nodes.touch(kept.id, dict.fromkeys(ids, 1)), range(24)))
-
-    counts = [node.reactivation_count for node in kept.memory.nodes.page(kept.id).nodes]
-    assert counts == [24, 24]
-    assert waiting(kept, keys.revivable(kept.id)) == [ids[1]]
-    database.close()
 
 
 def test_a_being_that_does_not_exist_gets_no_nodes(kept: Keeper) -> None:
@@ -229,28 +146,3 @@ def test_the_clock_of_fading_is_the_first_below() -> None:
     clock = clock_below(10, 16, 0.6)
 
     assert retention(clock - 10, 16) < 0.6 <= retention(clock - 11, 16)
-
-
-def test_what_is_shown_of_recalls_is_true(kept: Keeper, clock: StillClock) -> None:
-    [living, dead] = add(
-        kept, a_node(1), a_node(2, status="dead", reactivation_count=3, count_at_death=3, due=None)
-    )
-    assert "not recalled" in activity(a_node(1))
-    rng = Random(5)
-    for number in range(1, 40):
-        clock.move(rng.choice((1, 60, 1200, 3000, 3601, 90_000)))
-        if number == 20:
-            clock.time += timedelta(days=900)  # wrong for one recall
-        kept.memory.nodes.touch(kept.id, {living: 1, dead: 2})
-        if number == 20:
-            clock.time -= timedelta(days=900)
-            continue
-        found = kept.memory.nodes.get_many(kept.id, [living, dead])
-        for node_id, counted in ((living, number), (dead, 3 + 2 * number)):
-            node = found[node_id]
-            shown = activity(node)
-            assert f"recalls and repeated notes: {counted}, " in shown
-            assert node.last_activated is not None
-            assert f"within an hour of {node.last_activated} " in shown
-            last = datetime.fromisoformat(node.last_activated)
-            assert timedelta(0) <= clock.time - last < timedelta(seconds=3600)

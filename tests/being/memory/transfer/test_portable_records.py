@@ -22,6 +22,7 @@ from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Node, node_id_of
 from nacre.being.memory.model.wordings import earlier_versions
 from nacre.being.memory.store.event_nodes import nodes_of_events
+from nacre.being.memory.store.recall_log import counted_nodes
 from nacre.being.memory.store.targets import TARGETS
 from nacre.being.memory.transfer.export_file import ExportFile, save
 from nacre.being.memory.transfer.exporter import Exporter
@@ -61,16 +62,21 @@ def full(laptop: Keeper) -> Keeper:
 
 
 def items(table: Table, being_id: str) -> list[Item]:
-    """Every item of a Being but marks, vectors and names, with its id left out."""
+    """Every item of a Being but marks, vectors and names, with its id left out.
+
+    Recalls are counted in their nodes, as in an export.
+    """
     home = keys.home(being_id)
     found: list[Item] = []
     for partition in ("", "#T", "#S", "#N", "#C", "#H", "#H#2026-07", "#R", "#M"):
         found += table.query(home + partition, keys=Range()).items
+    counted = counted_nodes(table, being_id, now="9999")
     text = json.dumps(
         [
-            each
+            counted[str(each["sk"])].to_item(being_id) if each["sk"] in counted else each
             for each in found
-            if each["sk"] != "META" and not str(each["sk"]).startswith(("INDEX", "MK#"))
+            if each["sk"] not in ("META", "RECALLS")
+            and not str(each["sk"]).startswith(("INDEX", "MK#"))
         ],
         sort_keys=True,
     )
@@ -464,6 +470,8 @@ def test_any_change_of_the_state_changes_the_hash(full: Keeper) -> None:
         if kind in ("letter_received", "letter_sent", "message", "marker", "scene"):
             name = {"message": "content", "marker": "count", "scene": "action"}.get(kind, "content")
             changed = {**item, name: 77 if name == "count" else "changed"}
+        elif kind == "captured_identity":
+            changed = {**item, "sk": "changed", "identity": "changed"}
         full.table.put(changed)
         seen.add(state_of(full.table, full.id))
         full.table.put(item)

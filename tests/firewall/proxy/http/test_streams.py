@@ -209,7 +209,7 @@ def test_a_stream_that_can_be_resumed_is_left_to_the_client() -> None:
 @pytest.mark.parametrize(
     ("status", "told"),
     [
-        (401, "wants a token, or another; give one with --bearer-env VARIABLE"),
+        (401, "log in with 'nacre server login URL', or give one with --bearer-env VARIABLE"),
         (403, "what --header gives does not suffice"),
     ],
 )

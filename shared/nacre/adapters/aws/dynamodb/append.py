@@ -1,6 +1,7 @@
-"""Signed transactions with the standard library alone, for records that are only ever added.
+"""Signed writes with the standard library alone, for records that are only ever added.
 
-The MCP function notes every call; loading boto3 for that would be most of its first answer.
+The MCP function notes every call; loading boto3 for that would take most of the time of its first
+answer.
 """
 
 import json
@@ -10,8 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from nacre.adapters.aws.dynamodb.get import SignedGet
-from nacre.adapters.aws.dynamodb.requests import transaction_request
-from nacre.ports.items.table import Write
+from nacre.adapters.aws.dynamodb.requests import transaction_request, write_request
+from nacre.ports.items.table import Condition, Item, Put, Write
+
+_PUT = "DynamoDB_20120810.PutItem"
 
 
 class SignedAppend(SignedGet):
@@ -19,6 +22,14 @@ class SignedAppend(SignedGet):
 
     _target = "DynamoDB_20120810.TransactWriteItems"
     _purpose = "take a record of"
+
+    def put(self, item: Item, *, when: Condition | None = None) -> None:
+        """Write one item, at half the price of a transaction.
+
+        A lost answer makes the same request go out again, which the condition has to allow.
+        """
+        request = {"TableName": self._table, **write_request(Put(item, when), int(self._clock()))}
+        self._ask(json.dumps(request, default=_base64).encode(), _PUT)
 
     def transact(self, writes: Sequence[Write]) -> None:
         """Apply all writes or none; a request that is repeated is applied once."""

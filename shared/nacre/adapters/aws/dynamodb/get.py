@@ -94,13 +94,13 @@ class SignedGet:
         if connection is not None:
             connection.close()
 
-    def _ask(self, body: bytes) -> dict[str, Any]:
+    def _ask(self, body: bytes, target: str = "") -> dict[str, Any]:
         reason = ""
         for attempt in range(_ATTEMPTS):
             if attempt:
                 self._pause(_PAUSE_SECONDS * 2 ** (attempt - 1))
             try:
-                response = self._send(body)
+                response = self._send(body, target or self._target)
             except (OSError, HTTPException) as error:
                 reason = type(error).__name__
                 continue
@@ -115,8 +115,8 @@ class SignedGet:
                 break
         raise UnavailableError(f"DynamoDB did not {self._purpose} {self._table}: {reason}")
 
-    def _send(self, body: bytes) -> Response:
-        headers = self._headers(body)
+    def _send(self, body: bytes, target: str) -> Response:
+        headers = self._headers(body, target)
         idle, self._connection = self._connection, None
         if idle is not None:
             try:
@@ -124,7 +124,7 @@ class SignedGet:
             except TimeoutError:
                 raise
             except (OSError, HTTPException):
-                pass  # closed by the other side while it lay idle, which says nothing of now
+                pass  # the server closed it while it was idle, so try a new one
         return self._over(self._connect(), body, headers)
 
     def _over(self, connection: HTTPConnection, body: bytes, headers: dict[str, str]) -> Response:
@@ -144,14 +144,14 @@ class SignedGet:
             return HTTPSConnection(self._host, timeout=_TIMEOUT_SECONDS, context=context)
         return HTTPConnection(self._host, timeout=_TIMEOUT_SECONDS)
 
-    def _headers(self, body: bytes) -> dict[str, str]:
+    def _headers(self, body: bytes, target: str) -> dict[str, str]:
         """Return the headers of a request signed with Signature Version 4."""
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self._clock()))
         headers = {"content-type": _TYPE, "host": self._host, "x-amz-date": stamp}
         credentials = self._credentials() if callable(self._credentials) else self._credentials
         if credentials.session_token:
             headers["x-amz-security-token"] = credentials.session_token
-        headers["x-amz-target"] = self._target
+        headers["x-amz-target"] = target
         names = ";".join(headers)  # written above in alphabetical order, as the signature wants
         lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
         request = f"POST\n/\n\n{lines}\n{names}\n{hashlib.sha256(body).hexdigest()}"

@@ -20,6 +20,7 @@ from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.blobs import Blobs
 from nacre.ports.items.table import Table
+from nacre.ports.media_links import MEDIA_FOLDER
 from nacre.ports.residue import Residue
 
 _SAMPLE = 200  # texts that a proof searches for, besides the id that is in every item
@@ -52,10 +53,13 @@ def erase_being(being: Being, stores: Stores, progress: Progress) -> EraseReceip
                     texts[text] = None
     counts["token"] = stores.tokens.erase(being_id)
     stores.beings.close(being)
+    # From now on a recall that finds no announcement of recalls sees that the Being is gone.
+    table.delete(keys.uncounted(being_id))
     stores.residue.drop_jobs(being_id)
     stores.index.run(being_id, "erase", progress)
     _erase_delivered(being, stores)
     stores.blobs.delete_all(being_id)
+    stores.blobs.delete_all(f"{MEDIA_FOLDER}/{being_id}")
     home = keys.home(being_id)
     months = [str(item["sk"]) for item in items_in(table, keys.months(being_id))]
     for partition in (
@@ -63,7 +67,9 @@ def erase_being(being: Being, stores: Stores, progress: Progress) -> EraseReceip
         *(keys.months(being_id), keys.markers(being_id), keys.bodies(being_id)),
         *(keys.scenes(being_id), keys.nodes(being_id), keys.clusters(being_id)),
         *(keys.sessions(being_id), keys.session_turns(being_id)),
+        *(keys.captured(being_id), keys.conversations(being_id)),
         *(f"{home}#R", keys.known_events(being_id), keys.vectors(being_id), keys.marks(being_id)),
+        keys.recalls(being_id),
         *(task_partition(being_id), home),
     ):
         delete_all(table, partition)

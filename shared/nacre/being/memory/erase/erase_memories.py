@@ -28,6 +28,7 @@ from nacre.being.memory.store.edits import MemoryEdits
 from nacre.being.memory.store.event_nodes import event_note_deletions
 from nacre.being.memory.store.nodes import Nodes, unchanged
 from nacre.being.memory.store.partitions import items_in, records_by_id
+from nacre.being.memory.store.recall_log import RecallLog
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.text.searchable_text import searchable
 from nacre.being.memory.transfer.deferred_index import DeferredIndex
@@ -58,7 +59,8 @@ class MemoryEraser:
         self._clock = clock
         self._rng = rng
         self._index = DeferredIndex(table, clock=clock, rng=rng)
-        self._nodes = Nodes(table, self._index, clock=clock)
+        self._nodes = Nodes(table, self._index)
+        self._recalls = RecallLog(table, clock=clock, rng=rng)
         self._clusters = Clusters(table)
         reading = IndexSync(table, _no_index, None, clock=clock, rng=rng)
         self._means = ClusterMeans(table, self._nodes, reading)
@@ -143,6 +145,7 @@ class MemoryEraser:
         self._scrub_runs(being_id, {*ids, *erased_scenes}, texts_of(memories))
         runs = {scene.run_id for scene in erased_scenes.values() if scene.run_id is not None}
         erase_written(self._table, being_id, runs, clock=self._clock, rng=self._rng)
+        self._recalls.remove(being_id, ids)
         # The memories that were asked for go last, so that an interrupted command finds them.
         asked_for = {*node_ids, *(scene.scene_id for scene in scenes)}
         self._delete(being_id, sorted(memories, key=lambda memory: memory.id in asked_for))
@@ -171,7 +174,7 @@ class MemoryEraser:
         return False
 
     def _remove_links(self, being_id: str, node_id: str, erased: set[str]) -> None:
-        """Remove the links of a node to erased ones; a node that they superseded holds again."""
+        """Remove the links of a node to erased ones; a node that they superseded is valid again."""
         node = self._nodes.get(being_id, node_id)
         if node is None:
             return
@@ -185,7 +188,11 @@ class MemoryEraser:
                 similar=similar,
                 version=node.version + 1,
             )
-            self._table.put(after.to_item(being_id), when=unchanged(node))
+            entries = [searchable(after)] if after.is_indexed else []
+            index_change = self._index.prepare(being_id, entries)
+            self._table.transact(
+                [Put(after.to_item(being_id), unchanged(node)), *index_change.writes]
+            )
 
     def _delete(self, being_id: str, memories: Sequence[Node | Scene]) -> None:
         """Delete memories in this order, with their vectors and with marks for the index."""

@@ -2,18 +2,19 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from random import Random
 
 from nacre.being.memory.erase.erase_memories import MemoryEraser
 from nacre.being.memory.erase.erase_texts import TextEraser
-from nacre.being.memory.erase.receipt import EraseReceipt
+from nacre.being.memory.erase.receipt import EraseReceipt, combined_receipt
 from nacre.being.memory.index.jobs import IndexWork
 from nacre.being.memory.index.maintenance import Progress
 from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import Message
 from nacre.being.memory.store.targets import Target
 from nacre.core.clock import Clock
-from nacre.core.errors import LeaseHeldError
+from nacre.core.errors import LeaseHeldError, NotFoundError
 from nacre.jobs.lease import Lease, Leases
 from nacre.ports.items.table import Key, Table
 from nacre.ports.residue import Residue
@@ -53,6 +54,37 @@ class Eraser:
     def entry(self, being_id: str, target: Target, key: str) -> EraseReceipt:
         """Erase an entry with its old versions."""
         return self.erase(being_id, lambda: self.texts.entry(being_id, target, key))
+
+    def conversation(self, being_id: str, conversation_id: str) -> EraseReceipt:
+        """Erase a captured conversation with the scenes that were found in nothing else."""
+        return self.erase(
+            being_id,
+            lambda: self._with_scenes(
+                being_id,
+                self.texts.message_ids(being_id, conversation_id),
+                lambda: self.texts.conversation(being_id, conversation_id),
+            ),
+        )
+
+    def message(self, being_id: str, message: Message) -> EraseReceipt:
+        """Erase a message with the scenes that were found in nothing else."""
+        return self.erase(
+            being_id,
+            lambda: self._with_scenes(
+                being_id,
+                frozenset({message.message_id}),
+                lambda: self.texts.message(being_id, message),
+            ),
+        )
+
+    def _with_scenes(
+        self, being_id: str, message_ids: frozenset[str], erase: Callable[[], EraseReceipt]
+    ) -> EraseReceipt:
+        receipts = []
+        for scene_id in self.texts.scenes_only_from(being_id, message_ids):
+            with suppress(NotFoundError):  # it was erased together with one before
+                receipts.append(self.memories.scene(being_id, scene_id))
+        return combined_receipt([*receipts, erase()])
 
     def erase(
         self,

@@ -1,5 +1,6 @@
 """The receipt of erasing: counts by kind, and ids and texts that no store may hold any more."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from nacre.being.memory.model.types import Node, Scene
@@ -29,6 +30,19 @@ def receipt_of(scenes: Sequence[Scene], nodes: Sequence[Node]) -> EraseReceipt:
         {kind: count for kind, count in counts.items() if count},
         tuple(ids),
         texts_of([*nodes, *scenes]),
+    )
+
+
+def combined_receipt(receipts: Sequence[EraseReceipt]) -> EraseReceipt:
+    """Return one receipt for several."""
+    counts: Counter[str] = Counter()
+    for receipt in receipts:
+        counts.update(receipt.counts)
+    return EraseReceipt(
+        dict(counts),
+        tuple(dict.fromkeys(id_ for receipt in receipts for id_ in receipt.ids)),
+        tuple(dict.fromkeys(text for receipt in receipts for text in receipt.texts)),
+        tuple(dict.fromkeys(id_ for receipt in receipts for id_ in receipt.derived_scenes)),
     )
 
 

@@ -8,8 +8,10 @@ from random import Random
 from typing import Literal, Protocol
 
 from nacre.being.memory.index.maintenance import IndexMaintenance, Progress
-from nacre.being.memory.index.marks import Marks
+from nacre.being.memory.index.marks import REPAIR_PARTITIONS, Marks
+from nacre.being.memory.job_claims import ClaimAge, JobClaims, SweepResult
 from nacre.being.memory.model import keys
+from nacre.being.memory.model.counters import REPAIR_QUEUED_AT
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.clock import Clock
 from nacre.core.errors import InvalidInputError, NacreError, ToolError, UnavailableError
@@ -150,6 +152,7 @@ class IndexJobs:
         self._table = table
         self._queue = queue
         self._clock = clock
+        self._claims = JobClaims(table, clock, REPAIR_QUEUED_AT)
         self._queued_at: BoundedCache[str, datetime] = BoundedCache(_QUEUED)
 
     def repair_later(self, being_id: str) -> None:
@@ -159,7 +162,7 @@ class IndexJobs:
                 encode_job(Job(REPAIR, being_id)), group=group_of(being_id), dedupe_key=REPAIR
             )
 
-    def reindex_later(self, being_id: str) -> None:
+    def reindex_later(self, being_id: str, emb_id: str) -> None:
         """Queue a change to the embedding in the settings, at most once in five minutes."""
         now = self._clock()
         last = self._queued_at.get(being_id)
@@ -170,7 +173,7 @@ class IndexJobs:
         self._queued_at[being_id] = now
         job = Job(REINDEX, being_id, {"task": REINDEX})
         with suppress(NacreError):  # a later search or write asks again
-            self._queue.send(encode_job(job), group=group_of(being_id), dedupe_key=REINDEX)
+            self._queue.send(encode_job(job), group=group_of(being_id), dedupe_key=emb_id)
 
     def register(self, worker: Worker, maintenance: IndexMaintenance) -> None:
         """Register both kinds of jobs with a worker."""
@@ -179,18 +182,45 @@ class IndexJobs:
 
     def sweep(self, marks: Marks) -> int:
         """Queue a repair for every Being with abandoned marks, and return how many there are."""
-        beings = 0
-        for being_id in marks.beings():
-            self.repair_later(being_id)
-            beings += 1
-        return beings
+        return sum(self.sweep_shard(marks, partition).beings for partition in REPAIR_PARTITIONS)
+
+    def sweep_shard(
+        self,
+        marks: Marks,
+        partition: str,
+        after: str = "",
+        *,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> SweepResult:
+        """Sweep one part of the marks, after the place `after`, until `is_over`."""
+        beings = sent = 0
+        last, age = after, ClaimAge(self._queue)
+        for being_id, place in marks.beings_in(partition, after):
+            if is_over():
+                return SweepResult(beings, sent, 0, last)
+            beings, last = beings + 1, place
+            if self._claims.take(being_id, lost_seconds=age.lost_seconds()):
+                sent += self._send_claimed(being_id)
+        return SweepResult(beings, sent, 0)
+
+    def _send_claimed(self, being_id: str) -> bool:
+        job = Job(REPAIR, being_id, {"claimed": "yes"})
+        try:
+            self._queue.send(encode_job(job), group=group_of(being_id))
+        except UnavailableError:
+            self._claims.release(being_id)
+            return False
+        return True
 
     def _repairs(self, maintenance: IndexMaintenance) -> Handler:
         def repair(work: Work) -> None:
             # If the repair fails, the marks stay and the sweep sends another job. A failed job
             # would block its group for hours, because SQS hides it for the longest time of a job.
+            being_id = _being_of(work)
             with suppress(UnavailableError):
-                maintenance.repair(_being_of(work), lambda _done, _total: work.keep())
+                maintenance.repair(being_id, lambda _done, _total: work.keep())
+            if "claimed" in work.job.refs:
+                self._claims.release(being_id)
 
         return repair
 
@@ -220,7 +250,7 @@ class _SliceOverError(ToolError):
 
 @dataclass(slots=True)
 class _Step:
-    """Keeps the job alive and stores its progress for whoever waits."""
+    """Keeps the job alive and stores its progress for a waiting caller."""
 
     table: Table
     run: Key | None  # None if nobody waits

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nacre.being.memory.index.index_state import IndexState
 from nacre.being.memory.index.marks import Mark
+from nacre.being.memory.index.summaries import renew_summaries
 from nacre.being.memory.index.sync import AlwaysChangingError, IndexSync, marked
 from nacre.being.memory.index.vector_items import (
     SUBJECT_OF,
@@ -124,8 +125,10 @@ class IndexMaintenance:
         )
 
     def check_and_repair(self, being_id: str, progress: Progress = _no_progress) -> Differences:
-        """Repair the marked points, then the differences, and return these."""
+        """Repair the marked points, then summaries, then the differences, and return these."""
         self.repair(being_id)
+        for items in pages(self._table, being_id, size=_AT_ONCE):
+            self._indexing.sync(being_id, renew_summaries(self._indexing, being_id, items))
         active = self._active(being_id)
         differences = self._differences(being_id, active, progress)
         self._indexing.sync(being_id, differences.ids, [active])
@@ -146,12 +149,13 @@ class IndexMaintenance:
         if state.target not in (None, target):  # the settings have changed again
             at_once = self._marks.forget_mark(being_id, state.emb_ids[-1], seconds=0)
             self._states.give_up(being_id, state, at_once)
-            state = IndexState(state.active)
+            former = (*state.former, *state.emb_ids[1:])
+            state = IndexState(state.active, former=former)
         if state.active == target:
             return None
         if state.target is None:
             self._states.aim(being_id, state, target)
-            state = IndexState(state.active, target)
+            state = IndexState(state.active, target, former=state.former)
         state = self._fill(being_id, state, progress)
         self._verify(being_id, target)
         self._renew_clusters(being_id)
@@ -162,7 +166,9 @@ class IndexMaintenance:
     def erase(self, being_id: str) -> None:
         """Delete the points of a Being from the items and from every index."""
         state = self._states.get(being_id)
-        emb_ids = {self._indexing.configured, *(state.emb_ids if state else ())}
+        emb_ids = {self._indexing.configured}
+        if state is not None:
+            emb_ids.update(state.emb_ids, state.former)
         for items in pages(self._table, being_id):
             emb_ids.update(*(item.vectors for item in items))
         for marks in self._marks.all(being_id):
@@ -272,6 +278,8 @@ class IndexMaintenance:
                 ],
             )
         self._renew_clusters(being_id)
+        if state is not None and emb_id in state.former:
+            self._states.forget(being_id, state, emb_id)
 
     def _renew_clusters(self, being_id: str) -> None:
         for cluster_id in cluster_ids(self._table, being_id):

@@ -27,6 +27,7 @@ from nacre.ports.items.table import Delete, Item, Key, Put, Range, Table
 MARK = ItemSchema("index mark", 1)
 _PAGE = 100
 _SHARDS = 16  # the sweep queries each
+REPAIR_PARTITIONS = tuple(f"REPAIR#{shard:02}" for shard in range(_SHARDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +82,23 @@ class Marks:
 
     def beings(self) -> Iterator[str]:
         """Yield the Beings with a mark older than any write takes, for the sweep."""
-        ranges = (Range(high=self._grace()), self._ahead())
-        for shard in range(_SHARDS):
-            yielded: set[str] = set()
-            for keys_ in ranges:
-                for item in every_item(self._table, f"REPAIR#{shard:02}", index="gsi1", keys=keys_):
-                    being_id = str(item["gsi1sk"]).rpartition("#")[2]
-                    if being_id not in yielded:
-                        yielded.add(being_id)
-                        yield being_id
+        for partition in REPAIR_PARTITIONS:
+            for being_id, _place in self.beings_in(partition):
+                yield being_id
+
+    def beings_in(self, partition: str, after: str = "") -> Iterator[tuple[str, str]]:
+        """Yield the Beings of one partition, each with the place to continue after."""
+        yielded: set[str] = set()
+        for range_ in (Range(high=self._grace()), self._ahead()):
+            if range_.high is not None and after > range_.high:
+                continue
+            rest = Range(low=max(range_.low or "", f"{after}!" if after else ""), high=range_.high)
+            for item in every_item(self._table, partition, index="gsi1", keys=rest, at_once=_PAGE):
+                place = str(item["gsi1sk"])
+                being_id = place.rpartition("#")[2]
+                if being_id not in yielded:
+                    yielded.add(being_id)
+                    yield being_id, place
 
     def _grace(self) -> str:
         return moment(self._clock() - timedelta(seconds=INDEX_GRACE_SECONDS))
@@ -112,7 +121,7 @@ class Marks:
         item: Item = {
             "pk": partition,
             "sk": f"{due}#{short_id(self._rng)}",
-            "gsi1pk": f"REPAIR#{int(partition[2:4], 16) % _SHARDS:02}",
+            "gsi1pk": REPAIR_PARTITIONS[int(partition[2:4], 16) % _SHARDS],
             "gsi1sk": f"{due}#{being_id}",
             **fields,
         }

@@ -23,7 +23,9 @@ from nacre.being.memory.index.vector_items import (
     vector_item,
 )
 from nacre.being.memory.model import keys
+from nacre.being.memory.model.counters import CLOCK, count_in
 from nacre.being.memory.text.searchable_text import IndexChange, IndexEntry
+from nacre.core.bounded_cache import BoundedCache
 from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, replace
@@ -34,6 +36,7 @@ from nacre.ports.packed_vectors import packed
 from nacre.ports.vectors import VectorIndex
 
 _AT_ONCE = 100  # points in one transaction and in one request to an index
+_REMEMBERED = 1000  # Beings whose embedding a process has seen to be that of its settings
 _ROUNDS = 5  # of reading points again because somebody changes them meanwhile
 
 _StateAndItems = tuple[IndexState | None, Mapping[str, VectorItem]]
@@ -44,15 +47,17 @@ class ActiveIndex:
     """The index that answers the searches of a Being, and the embedder of its vectors.
 
     Without an embedder it is searched by words. `remark` says why, or what the owner can do.
+    `clock` is the Being's, in active days.
     """
 
     index: VectorIndex
     embedder: Embedder | None
     remark: str | None = None
+    clock: int = 0
 
 
 class AlwaysChangingError(UnavailableError):
-    """Memories were changed by somebody else each time that they had been indexed."""
+    """Other writers changed the memories after each attempt to index them."""
 
     def __init__(self) -> None:
         super().__init__("these memories change faster than they can be indexed")
@@ -61,12 +66,13 @@ class AlwaysChangingError(UnavailableError):
 class IndexSync:
     """Chooses, updates and repairs the search indexes of Beings.
 
-    `embedder` is the one in the settings, None for a search by words only. `load_embedder`
-    loads the one of an earlier setting, if possible. `non_durable_table` is the same table with
-    writes that do not wait for the disk. `failed` is called with a Being whose index could not be
-    updated, so that it is repaired soon. `gives_way` says whether an active embedding is replaced
-    by the one in the settings without being asked; `outdated` is called with a Being for which it
-    is, so that its index is rebuilt.
+    `embedder` is the one in the settings, None for a search by words only. `load_embedder` loads
+    the one of an earlier setting, if possible. `non_durable_table` is the same table with writes
+    that do not wait for the disk. `failed` is called with a Being whose index could not be updated,
+    so that it is repaired soon. `gives_way` says whether the embedding in the settings replaces an
+    active one automatically. If it does, `outdated` is called with the Being and the new embedding,
+    so that the index is rebuilt. If another process then changes the embedding of the Being again,
+    this one does not change it back: two processes with different settings would do so forever.
     """
 
     def __init__(
@@ -81,7 +87,7 @@ class IndexSync:
         non_durable_table: Table | None = None,
         failed: Callable[[str], object] = lambda _: None,
         gives_way: Callable[[str, str], bool] = lambda _active, _configured: False,
-        outdated: Callable[[str], object] = lambda _: None,
+        outdated: Callable[[str, str], object] = lambda _being_id, _configured: None,
     ) -> None:
         self.table = table
         self.non_durable_table = non_durable_table or table
@@ -98,6 +104,7 @@ class IndexSync:
         self._indexes: dict[str, VectorIndex] = {}
         self._embedders: dict[str, Embedder | None] = {}
         self._paused_until: dict[str, datetime] = {}  # of embedders that failed
+        self._arrived: BoundedCache[str, bool] = BoundedCache(_REMEMBERED)
 
     @property
     def configured(self) -> str:
@@ -106,17 +113,20 @@ class IndexSync:
 
     def active_index(self, being_id: str) -> ActiveIndex:
         """Return the index that answers the searches of this Being now. Changes no memory."""
-        state = self.states.get(being_id)
-        active = self.configured if state is None else state.active
+        place, meta = keys.index_state(being_id), keys.meta(being_id)
+        items = self.table.get_many([place, meta])
+        active = state_from_item(items[place]).active if place in items else self.configured
+        clock = count_in(items.get(meta, {}), CLOCK)
         index, embedder = self.index(active), self.embedder(active)
-        if active == self.configured or self._gives_way_now(being_id, active):
-            return ActiveIndex(index, embedder)
+        if self._gives_way_now(being_id, active) or active == self.configured:
+            return ActiveIndex(index, embedder, clock=clock)
         how = "by words only" if embedder is None else f"with the embedding {active}"
         return ActiveIndex(
             index,
             embedder,
             f"the search still works {how}, because the setting has changed since;"
             " run 'nacre reindex'",
+            clock,
         )
 
     # Called by writers of memories
@@ -132,7 +142,8 @@ class IndexSync:
     ) -> IndexChange:
         """Return the change that adds or replaces these entries and removes these ids.
 
-        It has at most one write more than there are entries and ids. If the embedder does not
+        It has at most one write more than there are entries and ids; entries that hardly differ
+        from what is stored need none. If the embedder does not
         answer, the memory is found by its words until a repair; with `complete` this raises
         UnavailableError instead. `like` maps an entry to the point that it is made from, whose
         vectors are reused where the texts are the same.
@@ -145,31 +156,57 @@ class IndexSync:
             emb_id = self.configured
             state = self.states.create(being_id, emb_id) if entries else IndexState(emb_id)
         self._gives_way_now(being_id, state.active)
+        state = self._told(being_id, state)
         items = {
             entry.id: vector_item(entry, stored.get(entry.id) or stored.get(like.get(entry.id, "")))
             for entry in entries
         }
         for emb_id in state.emb_ids:
             items = self._embedded(items.values(), emb_id)
+        items = {
+            id_: item
+            for id_, item in items.items()
+            if id_ not in stored or not stored[id_].is_near(item)
+        }
         if complete and any(
             state.active not in item.vectors for item in self._lacking(items.values(), state.active)
         ):
             raise UnavailableError("the embedding model does not answer")
         ids = [*items, *removed]
+        if not ids:
+            return IndexChange((), lambda: None)
         writes: list[Write] = [Put(item.to_item(being_id)) for item in items.values()]
         writes += [Delete(keys.point(being_id, id_)) for id_ in removed]
-        if removed or any(
-            self.index(emb_id).is_derived or self._lacking(items.values(), emb_id)
-            for emb_id in state.emb_ids
-        ):
+        writes += self.index(state.active).changes(being_id, ids)
+        if any(self._needs_mark(emb_id, items, removed) for emb_id in state.emb_ids):
             writes.append(self.marks.points_mark(being_id, ids))
         return IndexChange(writes, partial(self._apply, being_id, ids, (state, items)))
 
+    def _needs_mark(
+        self, emb_id: str, items: Mapping[str, VectorItem], removed: Sequence[str]
+    ) -> bool:
+        """Return whether an index may miss a change if nothing follows the transaction."""
+        index = self.index(emb_id)
+        is_told = index.is_told_in_transaction
+        is_late = (index.is_derived or bool(removed)) and not is_told
+        return is_late or bool(self._lacking(items.values(), emb_id))
+
+    def _told(self, being_id: str, state: IndexState) -> IndexState:
+        """Give up a file of points that this process's index does not tell of changes."""
+        if not state.filed or self.index(state.active).is_told_in_transaction:
+            return state
+        self.states.unfile(being_id)
+        return replace(state, filed=False)
+
     def _gives_way_now(self, being_id: str, active: str) -> bool:
-        """Return whether the embedding in the settings takes over by itself, and have it do so."""
-        if active == self.configured or not self._gives_way(active, self.configured):
+        """Return whether the embedding in the settings takes over now; if so, start the change."""
+        if active == self.configured:
+            if not self._arrived.get(being_id):
+                self._arrived[being_id] = True
             return False
-        self._outdated(being_id)
+        if self._arrived.get(being_id) or not self._gives_way(active, self.configured):
+            return False
+        self._outdated(being_id, self.configured)
         return True
 
     # Called by repairs and rebuilds
@@ -177,8 +214,8 @@ class IndexSync:
     def sync(self, being_id: str, ids: Iterable[str], emb_ids: Sequence[str] | None = None) -> bool:
         """Update the indexes from the items of these points; return False if vectors are missing.
 
-        After each update of an index the items are read again, so that of two writers at once
-        none leaves an older state behind.
+        After each update of an index the items are read again, so that two writers at once never
+        leave an older state behind.
         """
         distinct = list(dict.fromkeys(ids))
         complete = True
@@ -215,7 +252,7 @@ class IndexSync:
 
     def _apply(self, being_id: str, ids: Sequence[str], prepared: _StateAndItems) -> None:
         """Update the index after the transaction, beginning with the prepared items."""
-        with suppress(UnavailableError):  # the memory is stored, and its mark leads to a repair
+        with suppress(UnavailableError):  # the memory is stored, and a repair finds its mark
             # The marks are read first, so the items read later include their changes.
             marks = self.marks.newest(being_id)
             own_marks = [mark for mark in marks if not frozenset(ids).isdisjoint(mark.ids)]
@@ -249,15 +286,38 @@ class IndexSync:
             if state is None:  # the items were imported, and nothing has been indexed yet
                 emb_id = self.configured
                 state = self.states.create(being_id, emb_id) if items else IndexState(emb_id)
+            state = self._told(being_id, state)
             complete, changed = True, prepared is not None
+            if prepared is not None:
+                indexed |= self._already_told(state, ids, items)
             prepared = None
             for emb_id in state.emb_ids if emb_ids is None else emb_ids:
                 items = self._completed(being_id, items, emb_id)
                 complete &= not self._lacking(items.values(), emb_id)
                 changed |= self._update(being_id, ids, items, emb_id, indexed)
+            self._remove_from(state.former, being_id, [id_ for id_ in ids if id_ not in items])
             if not changed:
+                self.index(state.active).settle(being_id)
                 return complete
         raise AlwaysChangingError
+
+    def _remove_from(self, former: Sequence[str], being_id: str, gone: Sequence[str]) -> None:
+        """Remove points from the indexes of earlier embeddings, which no writer updates."""
+        for emb_id in former if gone else ():
+            index = self.index(emb_id)
+            if index.is_derived:
+                index.delete(being_id, gone)
+
+    def _already_told(
+        self, state: IndexState, ids: Sequence[str], items: Mapping[str, VectorItem]
+    ) -> dict[tuple[str, str], str | None]:
+        """Return the points that a transaction has told the indexes of, as `_update` expects."""
+        return {
+            (emb_id, id_): items[id_].digest(emb_id) if id_ in items else None
+            for emb_id in state.emb_ids
+            if self.index(emb_id).is_told_in_transaction
+            for id_ in ids
+        }
 
     def _update(
         self,

@@ -8,13 +8,14 @@ from itertools import islice
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.text.searchable_text import IndexEntry
+from nacre.being.memory.text.summary import Summary, compact_json
 from nacre.core.errors import ConditionFailedError
-from nacre.core.lazy_dataclasses import dataclass, field
+from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import MAX_TRANSACTION_WRITES
 from nacre.ports.embedder import Vector
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.schema import ItemSchema
-from nacre.ports.items.table import Item, Range, Table, Update
+from nacre.ports.items.table import Item, Key, Range, Table, Update
 from nacre.ports.packed_vectors import PackedVector, unpacked
 from nacre.ports.vectors import Kind, Point, dimension_of, is_day
 from nacre.text.analysis import terms
@@ -45,6 +46,7 @@ class VectorItem:
     vectors: Mapping[str, PackedVector] = field(default_factory=dict)
     subject: str | None = None
     subjects: Mapping[str, PackedVector] = field(default_factory=dict)
+    summary: str | None = None  # None in items of older versions; see `Summary`
 
     def lacks(self, emb_id: str) -> bool:
         """Return whether a vector of this embedding is missing."""
@@ -80,6 +82,8 @@ class VectorItem:
             item["cluster_id"] = self.cluster_id
         if self.subject is not None:
             item["subject"] = self.subject
+        if self.summary is not None:
+            item["summary"] = self.summary
         item |= {SUBJECT_OF + emb_id: vector for emb_id, vector in self.subjects.items()}
         item |= {VECTOR_OF + emb_id: vector for emb_id, vector in self.vectors.items()}
         return VECTOR.stamp(item)
@@ -95,14 +99,31 @@ class VectorItem:
             vector=_vector(self.vectors, emb_id),
             terms=terms(self.text),
             text_sha=self.digest(emb_id),
+            summary=self.point_summary,
         )
+
+    @property
+    def point_summary(self) -> str | None:
+        """Return the text of the `PointSummary`, or None if there is no summary."""
+        if self.summary is None or self.subject is None:
+            return None
+        fields = [self.kind, self.state, self.cluster_id, self.days, self.text, self.subject]
+        return compact_json([*fields, self.summary])  # as PointSummary reads it
 
     def digest(self, emb_id: str) -> str:
         """Return a digest that changes whenever the point of this embedding changes."""
-        fields = json.dumps(
-            [_ANALYSIS, self.kind, self.text_sha, self.state, self.cluster_id, self.days]
-        )
-        return _digest(fields.encode() + self.vectors.get(emb_id, b""))
+        fields = [_ANALYSIS, self.kind, self.text_sha, self.state, self.cluster_id, self.days]
+        if self.summary is not None:  # an older version's point without it is not out of date
+            fields.append(self.summary)
+        return _digest(json.dumps(fields).encode() + self.vectors.get(emb_id, b""))
+
+    def is_near(self, other: "VectorItem") -> bool:
+        """Return whether the items differ in nothing but a little strength."""
+        if self.summary is None or other.summary is None:
+            return False
+        return replace(self, summary=None) == replace(other, summary=None) and Summary.from_text(
+            self.summary
+        ).is_near(Summary.from_text(other.summary))
 
 
 def vector_item(entry: IndexEntry, before: VectorItem | None) -> VectorItem:
@@ -119,6 +140,7 @@ def vector_item(entry: IndexEntry, before: VectorItem | None) -> VectorItem:
         vectors=before.vectors if before is not None and before.text_sha == text_sha else {},
         subject=entry.subject,
         subjects=before.subjects if before is not None and before.subject == entry.subject else {},
+        summary=None if entry.summary is None else entry.summary.to_text(),
     )
 
 
@@ -126,6 +148,7 @@ def from_item(item: Item) -> VectorItem:
     """Return the vector item in an item of the store."""
     item = VECTOR.read(item)
     cluster_id, days, subject = item.get("cluster_id"), item["days"], item.get("subject")
+    summary = item.get("summary")
     assert isinstance(days, list)
     return VectorItem(
         id=str(item["sk"])[len(_POINT) :],
@@ -138,7 +161,18 @@ def from_item(item: Item) -> VectorItem:
         vectors=vectors_in(item, VECTOR_OF),
         subject=None if subject is None else str(subject),
         subjects=vectors_in(item, SUBJECT_OF),
+        summary=None if summary is None else str(summary),
     )
+
+
+def is_point(being_id: str, place: Key) -> bool:
+    """Return whether this is the key of a point of the Being."""
+    return place.pk == keys.vectors(being_id) and place.sk.startswith(_POINT)
+
+
+def point_id(place: Key) -> str:
+    """Return the id of the memory whose point has this key."""
+    return place.sk[len(_POINT) :]
 
 
 def pages(

@@ -28,6 +28,7 @@ from nacre.ports.items.table import (
 PENDING_SCENES = "pending_scenes"
 PENDING_MESSAGES = "pending_messages"  # that no patrol has read yet
 QUEUED_AT = "queued_at"
+REPAIR_QUEUED_AT = "repair_queued_at"
 WORK_SEQ = "work_seq"  # raised with each announcement of work, so that no patrol overlooks one
 UNREAD = "unread"
 CLOCK = "clock"  # active days
@@ -94,6 +95,13 @@ def write_counted(
                     f"there are at most {cap.most} {cap.noun}; delete some first"
                 ) from None
         raise
+
+
+def announce_work(table: Table, being_id: str) -> None:
+    """List the Being for the sweep; raises ConditionFailedError when there is no such Being."""
+    listed: dict[str, Value] = {"gsi1pk": keys.work(being_id), "gsi1sk": being_id}
+    change = Change(set=listed, add={WORK_SEQ: 1})
+    table.update(keys.meta(being_id), change, when=Present())
 
 
 def counters(table: Table, being_id: str) -> Item:

@@ -97,6 +97,21 @@ def hidden(being_id: str) -> str:
     return f"{home(being_id)}#HIDDEN"
 
 
+def recalls(being_id: str) -> str:
+    """Return the partition of recalls that no patrol has counted yet."""
+    return f"{home(being_id)}#L"
+
+
+def uncounted(being_id: str) -> Key:
+    """Return where it is announced that there are such recalls."""
+    return Key(home(being_id), "RECALLS")
+
+
+def uncounted_partition(work_partition: str) -> str:
+    """Return the gsi1 partition of these announcements, by time, for a part of the sweep."""
+    return f"RECALLS{work_partition.removeprefix('WORK')}"
+
+
 def clusters(being_id: str) -> str:
     """Return the partition of clusters."""
     return f"{home(being_id)}#C"
@@ -127,6 +142,11 @@ def index_state(being_id: str) -> Key:
     return Key(home(being_id), "INDEX")
 
 
+def index_file(being_id: str) -> Key:
+    """Return where it is stored which file has the points, and what has changed since."""
+    return Key(home(being_id), "INDEX#FILE")
+
+
 def marks(being_id: str) -> str:
     """Return the partition of marks, which name points that an index may not know of."""
     return f"{home(being_id)}#X"
@@ -150,6 +170,31 @@ def unread(being_id: str) -> str:
 def markers(being_id: str) -> str:
     """Return the partition of markers, the former ends of the chain of messages."""
     return f"{home(being_id)}#M"
+
+
+def captured(being_id: str) -> str:
+    """Return the partition of the identities of captured messages."""
+    return f"{home(being_id)}#I"
+
+
+def heard(being_id: str, month: str) -> Key:
+    """Return where the numbers of facts are that were heard in a month's captured messages."""
+    return Key(home(being_id), f"HEARD#{month}")
+
+
+def conversations(being_id: str) -> str:
+    """Return the partition of captured conversations."""
+    return f"{home(being_id)}#I#C"
+
+
+def latest_conversations(being_id: str) -> str:
+    """Return the gsi1 partition of captured conversations by their last message."""
+    return f"{home(being_id)}#CONVERSATIONS"
+
+
+def conversation(being_id: str, conversation_id: str) -> str:
+    """Return the gsi2 partition of a captured conversation's messages."""
+    return f"{home(being_id)}#I#C#{conversation_id}"
 
 
 def sessions(being_id: str) -> str:

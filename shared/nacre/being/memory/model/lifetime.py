@@ -9,7 +9,7 @@ from nacre.being.memory.model.forgetting_curve import (
     refreshed,
     retention,
 )
-from nacre.being.memory.model.types import UNDONE, Node
+from nacre.being.memory.model.types import AUTHORS, UNDONE, Node
 from nacre.core.limits import REVIVED_FROM
 
 _ACTIVE_DAY = "an active day is one on which a patrol had something to take in"
@@ -57,7 +57,7 @@ def _exceptions(node: Node) -> Iterator[str]:
     if node.merged_into:
         yield f"merged into: {node.merged_into}, which stands for it now"
     if node.status == "hidden":
-        by = "its owner" if node.hidden_by == "owner" else "an agent"
+        by = AUTHORS[node.hidden_by or "agent"]
         yield f"hidden on {(node.hidden_at or '')[:10]} by {by}: no search finds it"
     if node.superseded_by:
         yield (

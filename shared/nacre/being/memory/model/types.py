@@ -19,12 +19,22 @@ from nacre.core.limits import REVIVED_FROM
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Item
 
-Source = Literal["tool", "extract", "import"]
+Source = Literal["tool", "extract", "import", "mirror"]
 Trust = Literal["external", "import", "tool", "agent", "user"]
 SceneStatus = Literal["pending", "consumed", "invalid"]
 NodeStatus = Literal["active", "dying", "dead", "merged", "hidden"]
-Author = Literal["agent", "owner"]
-"""Who changes a memory: a client with a token of the Being, or its owner."""
+Author = Literal["agent", "mirror", "owner"]
+"""Who changes a memory: a client with a token of the Being, an edited file, or the owner.
+
+Agents write files too, so an edited file has the rights of an agent.
+"""
+AUTHORS: dict[Author, str] = {
+    "agent": "an agent",
+    "mirror": "an edited file",
+    "owner": "its owner",
+}
+"""The authors as sentences name them."""
+
 ClusterState = Literal["active", "retired"]
 
 TRUST_ORDER: tuple[Trust, ...] = ("external", "import", "tool", "agent", "user")
@@ -39,6 +49,8 @@ CLUSTER = ItemSchema("cluster", 1)
 RELATION = ItemSchema("relation", 1)
 MESSAGE = ItemSchema("message", 1)
 MARKER = ItemSchema("marker", 1)
+CONVERSATION = ItemSchema("conversation", 1)
+CAPTURED_IDENTITY = ItemSchema("captured_identity", 1)
 
 
 _ULID = 26  # letters and digits
@@ -111,6 +123,8 @@ class SceneDraft(SceneText):
     trust: Trust = "agent"
     evidence: tuple[str, ...] = ()  # ids of messages
     scene_id: str | None = None
+    client: str | None = None  # in whose conversation it was heard, with its session
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +139,8 @@ class Scene(SceneText, StoredRecord):
     source: Source = "tool"
     trust: Trust = "agent"
     evidence: tuple[str, ...] = ()  # ids of messages
+    client: str | None = None  # in whose conversation it was heard, with its session
+    session: str | None = None
     status: SceneStatus = "pending"
     node_id: str | None = None
     run_id: str | None = None
@@ -174,8 +190,8 @@ class Node(SceneText, StoredRecord):
     pinned: bool = False
     valid_from: str | None = None
     superseded_by: str | None = None
-    valid_until: str | None = None  # the day from which what superseded it holds
-    # Ids of memories that were close when it was made, and not the same.
+    valid_until: str | None = None  # the day from which the memory that superseded it holds
+    # Ids of memories that were similar when it was made, but not the same.
     similar: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
     # Its texts before corrections, oldest first; see `wordings`.
     wordings: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
@@ -199,8 +215,13 @@ class Node(SceneText, StoredRecord):
         return self.status in ("active", "dying")
 
     @property
+    def is_indexed(self) -> bool:
+        """Return whether search indexes have the node: not one that was merged or undone."""
+        return self.status != "merged" and self.reason != UNDONE
+
+    @property
     def noted_at(self) -> str:
-        """Return when the newest of its scenes was noted, as far as their ids say it."""
+        """Return when the newest of its scenes was noted, as far as their ids show."""
         newest = max((id_ for id_ in self.evidence if len(id_) == _ULID), default="")
         milliseconds = ulid_milliseconds(newest)
         if milliseconds is None:
@@ -267,7 +288,7 @@ class Cluster(StoredRecord):
     themes: tuple[str, ...] = ()
     first_day: str | None = None
     last_day: str | None = None
-    considered: str | None = None  # when a model last looked for memories in it that say the same
+    considered: str | None = None  # when a model last looked for duplicates in it
     # How much it matters now; see `cluster_weight`.
     weight: int | None = field(default=None, metadata={ADDED_LATER: True})
     dirty: bool = False
@@ -314,8 +335,13 @@ class Message(StoredRecord):
     role: str
     content: str
     ts: str
-    chain: str  # the hash of this and everything before it
+    chain: str  # the hash of this and everything before it; its identity if it was captured
     session_key_hash: str | None = None
+    # Of a message that was captured from a client:
+    client: str | None = None
+    session: str | None = None  # the client's own id of it
+    project: str | None = None
+    conversation_id: str | None = None
 
     @property
     def place(self) -> str:
@@ -324,12 +350,62 @@ class Message(StoredRecord):
 
     def to_item(self, being_id: str) -> Item:
         """Return the item of the message, in the partition of its month."""
+        item: Item = {
+            "pk": keys.history(being_id, self.ts[:7]),
+            "sk": self.place,
+            **attributes_of(self),
+        }
+        if self.conversation_id is not None:
+            item |= {
+                "gsi2pk": keys.conversation(being_id, self.conversation_id),
+                "gsi2sk": self.place,
+            }
+        return self.schema.stamp(item)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation(StoredRecord):
+    """A session of a client of which messages were captured."""
+
+    schema = CONVERSATION
+
+    conversation_id: str
+    client: str
+    session: str
+    first: str  # the times of its first and its last message
+    last: str
+    messages: int
+    version: int  # raised by every change
+    project: str | None = None
+
+    def to_item(self, being_id: str) -> Item:
+        """Return the item of the conversation, listed by the time of its last message."""
         return self.schema.stamp(
             {
-                "pk": keys.history(being_id, self.ts[:7]),
-                "sk": self.place,
+                "pk": keys.conversations(being_id),
+                "sk": self.conversation_id,
+                "gsi1pk": keys.latest_conversations(being_id),
+                "gsi1sk": f"{self.last}#{self.conversation_id}",
                 **attributes_of(self),
             }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapturedIdentity(StoredRecord):
+    """The identity of a captured message. It stays when the message is erased.
+
+    So a message that was erased does not come back with a later import.
+    """
+
+    schema = CAPTURED_IDENTITY
+
+    identity: str
+
+    def to_item(self, being_id: str) -> Item:
+        """Return the item of the identity."""
+        return self.schema.stamp(
+            {"pk": keys.captured(being_id), "sk": self.identity, **attributes_of(self)}
         )
 
 

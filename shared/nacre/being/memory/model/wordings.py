@@ -27,7 +27,7 @@ class Wording:
 
 def corrected(node: Node, fields: Mapping[str, Any], *, by: Author, now: str) -> Node:
     """Return the node with other text fields, and with its wording so far; the same if equal."""
-    if by == "agent":
+    if by != "owner":
         fields = {**fields, "trust": least_trusted([node.trust, "agent"])}
     before = {
         name: getattr(node, name) for name, value in fields.items() if getattr(node, name) != value
@@ -60,7 +60,7 @@ def earlier_versions(node: Node) -> Iterator[Node]:
 def with_wordings_of(node: Node, texts: Collection[str]) -> Node:
     """Return the node with only those earlier wordings that are among the texts.
 
-    The others are emptied. That the node was corrected stays known.
+    The others are emptied. The node still counts as corrected.
     """
     lines = list(node.wordings)
     for place, version in enumerate(earlier_versions(node), start=1):

@@ -5,15 +5,17 @@ from collections.abc import Iterator, Sequence
 from nacre.being.memory.model.counters import CLOCK, PENDING_SCENES, count_in, counters
 from nacre.being.memory.model.fields import checked_name
 from nacre.being.memory.model.lifetime import activity, lifetime
-from nacre.being.memory.model.types import Cluster, Node, Scene
+from nacre.being.memory.model.types import AUTHORS, Cluster, Node, Scene, moment
 from nacre.being.memory.model.wordings import earlier_versions, wordings_of
 from nacre.being.memory.search.candidates import Memory, MemoryReader
 from nacre.being.memory.search.result_list import memory_line, within
 from nacre.being.memory.store.clusters import Clusters
 from nacre.being.memory.store.history import History, folded
+from nacre.being.memory.store.recall_log import counted_nodes
 from nacre.being.memory.store.scenes import Scenes
 from nacre.being.memory.text.memory_text import counted, one_line, scene_line
 from nacre.being.memory.text.text_blocks import shortened
+from nacre.core.clock import Clock
 from nacre.core.errors import NotFoundError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import CLUSTERS_PAGE, PROVENANCE_MESSAGES, PROVENANCE_SCENES
@@ -42,20 +44,29 @@ class MemoryBrowser:
         clusters: Clusters,
         scenes: Scenes,
         history: History,
+        *,
+        clock: Clock,
     ) -> None:
         self._table = table
         self._reader = reader
         self._clusters = clusters
         self._scenes = scenes
         self._history = history
+        self._clock = clock
 
-    def clusters(self, being_id: str, *, query: str | None = None, page: int = 1) -> View:
-        """Return one page of the clusters, the largest first."""
+    def clusters(
+        self, being_id: str, *, query: str | None = None, page: int = 1, as_of: str | None = None
+    ) -> View:
+        """Return one page of the clusters, the largest first.
+
+        With `as_of`, only those with a memory of that day or before.
+        """
         pending = count_in(counters(self._table, being_id), PENDING_SCENES)
         clusters = [
             cluster
             for cluster in self._clusters.active(being_id)
             if _contains(f"{cluster.label} {cluster.digest}", query)
+            and (as_of is None or (cluster.first_day or "9999") <= as_of)
         ]
         lines = [f"- {_cluster_line(cluster)}" for cluster in clusters]
         wait = f"{counted(pending, 'scene')} {'waits' if pending == 1 else 'wait'}"
@@ -64,11 +75,19 @@ class MemoryBrowser:
         return View(within([header, *_paged(lines, page, CLUSTERS_PAGE)]))
 
     def cluster(
-        self, being_id: str, cluster_id: str, *, limit: int, query: str | None = None, page: int = 1
+        self,
+        being_id: str,
+        cluster_id: str,
+        *,
+        limit: int,
+        query: str | None = None,
+        page: int = 1,
+        as_of: str | None = None,
     ) -> View:
         """Return the digest of a cluster and one page of its nodes, the strongest first.
 
-        Raises NotFoundError when there is no such cluster.
+        With `as_of`, these are the nodes that held on that day, without a digest, because the
+        digest is of today. Raises NotFoundError when there is no such cluster.
         """
         cluster = self._clusters.get(being_id, checked_name(cluster_id, "cluster_id"))
         if cluster is None:
@@ -78,13 +97,13 @@ class MemoryBrowser:
         head = [
             _cluster_line(cluster),
             *_successors(cluster),
-            *([cluster.digest] if cluster.digest else []),
+            *([cluster.digest] if cluster.digest and as_of is None else []),
         ]
         if limit == 0:
             return View(within(head))
         members = [
             member
-            for member in self._reader.members(being_id, cluster.cluster_id)
+            for member in self._reader.members(being_id, cluster.cluster_id, as_of=as_of)
             if _contains(member.record.action, query)
         ]
         first = (page - 1) * limit
@@ -94,9 +113,10 @@ class MemoryBrowser:
             members[first : first + limit],
         )
 
-    def node(self, being_id: str, node_id: str) -> View:
+    def node(self, being_id: str, node_id: str, *, as_of: str | None = None) -> View:
         """Return a node with its state, and the scenes and messages that it was made from.
 
+        With `as_of`, a line says whether it held on that day.
         Raises NotFoundError when there is no such node.
         """
         memory = self._reader.node(being_id, checked_name(node_id, "node_id"))
@@ -106,7 +126,11 @@ class MemoryBrowser:
         if hidden is not None:
             return View(within([hidden]))
         clock = count_in(counters(self._table, being_id), CLOCK)
-        facts = [*_facts(memory.record), *lifetime(memory.record, clock)]
+        recalled = counted_nodes(self._table, being_id, now=moment(self._clock()))
+        node = recalled.get(node_id, memory.record)
+        facts = [*_facts(node), *lifetime(node, clock)]
+        if as_of is not None:
+            facts.insert(0, f"on {as_of} it {'held' if memory.held_on(as_of) else 'did not hold'}")
         origin = [*self._parents(being_id, memory.record), *self._origin(being_id, memory.record)]
         similar = self._similar(being_id, memory.record)
         lines = [memory.text, *facts, *_wordings(memory.record), *similar, *origin]
@@ -123,7 +147,7 @@ class MemoryBrowser:
             visited.add(node.node_id)
         if node.status != "hidden":
             return None
-        by = "the owner" if node.hidden_by == "owner" else "an agent"
+        by = AUTHORS[node.hidden_by or "agent"]
         return f"node {node.node_id} was hidden on {(node.hidden_at or '')[:10]} by {by}"
 
     def _similar(self, being_id: str, node: Node) -> Iterator[str]:

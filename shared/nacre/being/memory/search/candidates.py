@@ -1,13 +1,15 @@
 """Memories as searches see them: nodes, and scenes that no patrol has taken yet."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, compress
+from typing import cast
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import CLOCK, count_in
 from nacre.being.memory.model.forgetting_curve import retention
-from nacre.being.memory.model.types import UNDONE, Node, Scene
+from nacre.being.memory.model.types import UNDONE, Node, NodeStatus, Scene, SceneStatus, SceneText
 from nacre.being.memory.text.memory_text import scene_line
+from nacre.being.memory.text.summary import PointSummary, event_of
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import SCANNED_BYTES
 from nacre.ports.items.paging import every_item
@@ -19,11 +21,16 @@ _PAGE = 200
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A node or a pending scene, its text in one line, and its retention from 0 to 1."""
+    """A node or a pending scene, its text in one line, and its retention from 0 to 1.
+
+    If it `is_stored`, its record was read from the store. Else it is as the index knows it: its
+    record has the fields of the `Summary`, and may be a little older than the store's.
+    """
 
     record: Node | Scene
     text: str
     retention: float = 1.0
+    is_stored: bool = True
 
     @property
     def kind(self) -> Kind:
@@ -70,9 +77,22 @@ class Memory:
         return self.record.node_id if self.record.status == "consumed" else None
 
     @property
+    def event(self) -> str:
+        """Return the mark that memories of one event share; "" for a merged memory."""
+        return event_of(self.record)
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """Return the groups that it belongs to: its days and its cluster."""
         return groups_of(self.record.when, self.cluster_id)
+
+    def held_on(self, day: str) -> bool:
+        """Return whether it was known on a day, and nothing had superseded it."""
+        if not _within(self.record.when, None, day) or self.record.status in ("merged", "hidden"):
+            return False
+        if isinstance(self.record, Scene):
+            return True
+        return self.record.holds_on(day) and self.record.reason != UNDONE
 
     def fits(self, where: Filter) -> bool:
         """Return whether it passes the filter."""
@@ -90,25 +110,37 @@ class MemoryReader:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def read(self, being_id: str, kinds: Mapping[str, Kind]) -> list[Memory]:
-        """Return the memories of these ids that exist, in the order of the ids."""
+    def read(
+        self, being_id: str, kinds: Mapping[str, Kind], *, clock: int | None = None
+    ) -> list[Memory]:
+        """Return the memories of these ids that exist, in the order of the ids.
+
+        `clock` is that of the Being, if it was just read.
+        """
         partitions = {"node": keys.nodes(being_id), "scene": keys.scenes(being_id)}
         places = [Key(partitions[kind], memory_id) for memory_id, kind in kinds.items()]
-        meta = keys.meta(being_id)
-        items = self._table.get_many([meta, *places])
-        clock = _clock(items.get(meta))
+        if clock is not None:
+            items = self._table.get_many(places)
+        else:
+            meta = keys.meta(being_id)
+            items = self._table.get_many([meta, *places])
+            clock = _clock(items.get(meta))
         return [_memory(items[place], clock) for place in places if place in items]
 
     def node(self, being_id: str, node_id: str) -> Memory | None:
         """Return the node of this id, whatever its state, or None."""
         return next(iter(self.read(being_id, {node_id: "node"})), None)
 
-    def members(self, being_id: str, cluster_id: str) -> list[Memory]:
-        """Return the current nodes of a cluster, living ones first, then the strongest first."""
+    def members(self, being_id: str, cluster_id: str, *, as_of: str | None = None) -> list[Memory]:
+        """Return the current nodes of a cluster, living ones first, then the strongest first.
+
+        With `as_of`, these are the nodes that held on that day.
+        """
         clock = _clock(self._table.get(keys.meta(being_id)))
         items = self._pages(keys.members(being_id, cluster_id), "gsi2")
         nodes = [_memory(item, clock) for item in items]
-        return sorted((node for node in nodes if node.is_current), key=_strength)
+        holds = (node.is_current if as_of is None else node.held_on(as_of) for node in nodes)
+        return sorted(compress(nodes, holds), key=_strength)
 
     def newest(self, being_id: str, where: Filter) -> tuple[list[Memory], bool]:
         """Return the newest memories that pass the filter, and whether the scan was cut short.
@@ -145,6 +177,37 @@ class MemoryReader:
 def groups_of(days: tuple[str, ...], cluster_id: str | None) -> tuple[str, ...]:
     """Return the groups of a memory of these days and this cluster."""
     return days if cluster_id is None else (*days, cluster_id)
+
+
+def indexed_memory(id_: str, text: str, clock: int) -> Memory:
+    """Return the memory in the summary of a point; raises ValueError for any other text."""
+    point = PointSummary.from_text(text)
+    summary, state = point.summary, point.state
+    event = SceneText(action=point.action, actors=summary.actors, when=point.days).text_fields()
+    if point.kind == "scene":
+        scene = Scene(
+            **event,
+            scene_id=id_,
+            created_at=summary.created_at,
+            fingerprint=summary.event,
+            status=cast("SceneStatus", state),
+        )
+        return Memory(scene, point.line, is_stored=False)
+    node = Node(
+        **event,
+        node_id=id_,
+        created_at=summary.created_at,
+        fingerprint=summary.event or None,
+        stability=summary.stability,
+        clock0=summary.clock0,
+        cluster_id=point.cluster_id,
+        status=cast("NodeStatus", state),
+        parents=summary.parents,
+        similar=summary.similar,
+        superseded_by=summary.superseded_by,
+        valid_until=summary.valid_until,
+    )
+    return Memory(node, point.line, retention(clock - node.clock0, node.stability), is_stored=False)
 
 
 def _memory(item: Item, clock: int) -> Memory:

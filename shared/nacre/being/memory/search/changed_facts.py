@@ -16,7 +16,7 @@ from typing import NamedTuple
 from nacre.being.memory.model.types import Node, Scene
 from nacre.being.memory.search.attributes import NEW, findings
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.text.analysis import terms
+from nacre.text.analysis import distinct_terms
 
 _SINGLE = frozenset({"home", "phone", "email", "password", "money", "body", "favourite"})
 """Attributes with one value at a time."""
@@ -188,7 +188,7 @@ def _topic(parts: _Parts) -> frozenset[str]:
 
 def _meaningful(text: str) -> frozenset[str]:
     """Return the terms of a text, in Japanese only those without the letters of endings."""
-    every = frozenset(terms(text))
+    every = distinct_terms(text)
     if text.isascii():
         return every
     return frozenset(term for term in every if not _ENDING.search(term)) or every

@@ -4,17 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nacre.being.memory.model.fields import checked_date, checked_days
-from nacre.being.memory.model.types import UNDONE, Node
+from nacre.being.memory.model.types import Node
 from nacre.being.memory.search.browse import MemoryBrowser
 from nacre.being.memory.search.candidates import Memory
 from nacre.being.memory.search.changed_facts import Fact, arranged
 from nacre.being.memory.search.recall_gate import Match
 from nacre.being.memory.search.recall_signals import recalled_hits
 from nacre.being.memory.search.result_list import found_text, message_list, trace
-from nacre.being.memory.search.search import FINDABLE, LIVING, Mode, SearchHit
+from nacre.being.memory.search.search import FINDABLE, LIVING, Mode, SearchHit, SearchResult
 from nacre.being.memory.search.time_search import MORE, TimeSearch
 from nacre.being.memory.store.history import History
-from nacre.being.memory.store.nodes import Nodes
+from nacre.being.memory.store.recall_log import RecallLog
 from nacre.being.memory.text.memory_text import Fragment, recall_block, shown_line
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import RECALL_MEMORIES
@@ -37,11 +37,11 @@ class MemoryQueries:
     """Reads a Being's memory. `counted` says whether the read counts as a recall."""
 
     def __init__(
-        self, search: TimeSearch, browser: MemoryBrowser, nodes: Nodes, history: History
+        self, search: TimeSearch, browser: MemoryBrowser, recalls: RecallLog, history: History
     ) -> None:
         self._search = search
         self._browser = browser
-        self._nodes = nodes
+        self._recalls = recalls
         self._history = history
 
     def recall(self, being_id: str, message: str, *, timezone: str = "UTC", counted: bool) -> Reply:
@@ -50,26 +50,20 @@ class MemoryQueries:
         There is no text for a message that needs no memory. Similar memories count as one, so
         that an event that was told in many ways leaves room for others.
         """
-        result = self._search.recall(
+        ranked = self._search.recall(
             being_id, message, limit=_RECALL_POOL, where=LIVING, zone=time_zone(timezone)
         )
-        recalled = recalled_hits(message, result)
-        in_order = result.hits
-        if result.kind != "date":
-            in_order = newest_first(message, result.hits, visible=RECALL_MEMORIES)
-        matches = _passed_on(recalled.matches, in_order)
-        matching = [hit for hit in in_order if hit.memory.id in matches]
-        groups = grouped(matching, RECALL_MEMORIES)
-        hits = tuple(hit for group in groups for hit in group)
+        chosen = self._search.stored(being_id, ranked, lambda result: _chosen(message, result))
+        matches = chosen.matches
         fragments = [
             replace(
                 _fragment(first, matches),
                 similar=tuple(_fragment(hit, matches) for hit in others),
             )
-            for first, *others in groups
+            for first, *others in chosen.groups
         ]
-        self._count(being_id, [hit.memory for hit in hits], counted=counted)
-        traced = trace(replace(result, hits=hits)) | {"gate": recalled.trace}
+        self._count(being_id, [hit.memory for hit in chosen.hits], counted=counted)
+        traced = trace(replace(ranked, hits=chosen.hits)) | {"gate": chosen.gate}
         return Reply(recall_block(fragments, message), traced)
 
     def search(
@@ -113,13 +107,18 @@ class MemoryQueries:
             by_time=date_from is not None or date_to is not None,
             superseded=as_of is not None,
         )
-        result, more = answer.result, answer.more
-        if as_of is not None:
-            result = replace(result, hits=tuple(h for h in result.hits if _held(h.memory, as_of)))
-        if answer.is_ranked:
-            in_order = newest_first(query, result.hits, visible=limit)
-            more = MORE if len(in_order) > limit else ""
-            result = replace(result, hits=in_order[:limit])
+
+        def choose(result: SearchResult) -> _ChosenPage:
+            hits = result.hits
+            if as_of is not None:
+                hits = tuple(hit for hit in hits if hit.memory.held_on(as_of))
+            if not answer.is_ranked:
+                return _ChosenPage(hits, answer.more)
+            in_order = newest_first(query, hits, visible=limit)
+            return _ChosenPage(in_order[:limit], MORE if len(in_order) > limit else "")
+
+        chosen = self._search.stored(being_id, answer.result, choose)
+        result, more = replace(answer.result, hits=chosen.hits), chosen.more
         self._count(being_id, [hit.memory for hit in result.hits], counted=counted)
         return Reply(found_text(result, more=more), trace(result))
 
@@ -132,15 +131,22 @@ class MemoryQueries:
         limit: int,
         query: str | None = None,
         page: int = 1,
+        as_of: str | None = None,
         counted: bool,
     ) -> str:
-        """Return one node, one cluster with `limit` of its nodes, or the list of clusters."""
+        """Return one node, one cluster with `limit` of its nodes, or the list of clusters.
+
+        With `as_of`, it is as on that day.
+        """
+        day = None if as_of is None else checked_date(as_of, "as_of")
         if node_id is not None:
-            view = self._browser.node(being_id, node_id)
+            view = self._browser.node(being_id, node_id, as_of=day)
         elif cluster_id is not None:
-            view = self._browser.cluster(being_id, cluster_id, limit=limit, query=query, page=page)
+            view = self._browser.cluster(
+                being_id, cluster_id, limit=limit, query=query, page=page, as_of=day
+            )
         else:
-            view = self._browser.clusters(being_id, query=query, page=page)
+            view = self._browser.clusters(being_id, query=query, page=page, as_of=day)
         self._count(being_id, view.read, counted=counted)
         return view.text
 
@@ -170,7 +176,39 @@ class MemoryQueries:
         nodes = {memory.id: memory.record for memory in memories if isinstance(memory.record, Node)}
         amounts = {node_id: 2 if node.status == "dead" else 1 for node_id, node in nodes.items()}
         if counted and amounts:
-            self._nodes.touch(being_id, amounts, nodes=nodes)
+            self._recalls.add(being_id, amounts, nodes=nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class _ChosenPage:
+    """The hits of a page, and the line that says how to get more."""
+
+    hits: tuple[SearchHit, ...]
+    more: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """The groups of hits that a recall shows, how well they match, and the gate's verdict."""
+
+    groups: list[list[SearchHit]]
+    matches: Mapping[str, Match]
+    gate: dict[str, Any]
+
+    @property
+    def hits(self) -> tuple[SearchHit, ...]:
+        """Return the hits of all groups."""
+        return tuple(hit for group in self.groups for hit in group)
+
+
+def _chosen(message: str, result: SearchResult) -> _Chosen:
+    recalled = recalled_hits(message, result)
+    in_order = result.hits
+    if result.kind != "date":
+        in_order = newest_first(message, result.hits, visible=RECALL_MEMORIES)
+    matches = _passed_on(recalled.matches, in_order)
+    matching = [hit for hit in in_order if hit.memory.id in matches]
+    return _Chosen(grouped(matching, RECALL_MEMORIES), matches, recalled.trace)
 
 
 def grouped(hits: Sequence[SearchHit], limit: int) -> list[list[SearchHit]]:
@@ -198,8 +236,7 @@ def _are_similar(first: SearchHit, second: SearchHit) -> bool:
 
 
 def _are_same_event(first: SearchHit, second: SearchHit) -> bool:
-    fingerprint = first.memory.record.fingerprint
-    return fingerprint is not None and fingerprint == second.memory.record.fingerprint
+    return bool(first.memory.event) and first.memory.event == second.memory.event
 
 
 def _fragment(hit: SearchHit, matches: Mapping[str, Match]) -> Fragment:
@@ -229,8 +266,3 @@ def newest_first(
         replace(by_id[placed.id], newer=placed.newer)
         for placed in arranged(question, facts, visible=visible)
     )
-
-
-def _held(memory: Memory, day: str) -> bool:
-    record = memory.record
-    return not isinstance(record, Node) or (record.holds_on(day) and record.reason != UNDONE)

@@ -2,7 +2,8 @@
 
 `python -m infra.recall_cards` computes the directions, and `python -m tests.benchmarks.recall_gate`
 shows what a threshold does. The thresholds are the best in measured silence and recall. A model
-that was not measured has no direction; its gate goes by words and by the lead of one memory.
+that was not measured has no direction; its gate uses words, and the lead of the best memory over
+the next nine.
 """
 
 from array import array
@@ -43,7 +44,8 @@ WORDS_ALONE = RecallCard(threshold=1.0, cjk_threshold=1.0, coverage=0.2)
 _UNKNOWN = RecallCard(threshold=0.16, cjk_threshold=0.16, coverage=0.2, cosine_weight=0.0)
 
 THRESHOLDS: Mapping[str, tuple[float, float, float, float]] = {
-    "builtin:use-multilingual-3+potion-base-8m:768:1.70": (0.38, 0.36, 0.75, 0.1),
+    "builtin:use-multilingual-3+potion-base-8m:768:1.70": (0.36, 0.36, 0.75, 0.1),
+    "builtin:use-multilingual-3+arctic-embed-s:896:1.30": (0.36, 0.36, 0.75, 0.03),
     "builtin:potion-base-8m:256:1": (0.6, 0.85, 0.2, 0.1),
     "builtin:potion-multilingual-128m:128:1": (0.65, 0.5, 0.2, 0.1),
 }

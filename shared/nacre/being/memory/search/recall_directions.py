@@ -19,6 +19,23 @@ DIRECTIONS = {
         "B/gAEAcBAQUJ+gIKAgz//AD6/wL/+gL+/hAFBQT9+QYCCgP0Af/++gX+8QIBBAYG+fcD//0C/gkC+gkK/QECB/f6"
         "/gQCBvv5//8E/QH7BfX5BAb+Bvv/A/8BAPkDCgcB+gMCBQECAwD9AgAD",
     ),
+    "builtin:use-multilingual-3+arctic-embed-s:896:1.30": (
+        5.9579e-04,
+        "thAKLBwcBu/hCPcXKiVF/vv0AQkYywoQNuLv/fazFg4hAPph5AMFIBYHAO8E7TLn9/0QIPoM/jb/AvnyCOjs5AkP"
+        "7QYL8RUmC+EYFtgB8OQaABs2Fhvv+eD2wx0l9RHxCmH8HfAY2xEa5/j05xYM9vr2FwonDxr88RgW5REjFOzqDRAF"
+        "tyAEMgDfVtcVBggMUfzGGQXzIyP7BBTzIPzoDhTy7AP6Gwr+/xEeAQEA/BP5+whiFd4OGR7h/BIN7+33/vkE+/4X"
+        "/O757foE8PP/+BMQ+hAuEwgFDd3uDg0kBPboByv38On579rkAOYNPxjeEfvS7ukXzAkEJPjl3xL6AOjy7zYdAP/y"
+        "IPf24AHz6hIZAwAJ4hnG8u0iEgsXAfcJ/RPu7ugCGs0R/PjyAecaGg0B2C3oDhT43e33MfLfGPX48yEO9QYFGRPq"
+        "6/9B+ugezgt/5esC+OsM7Qr4Bujv9fX4BQsMAgr3BwXz9QDy5g0O8QZABgL0Agr3NvX4//8OB+QGE/X4/eX9IBfK"
+        "J/P/2vwI7Pn4Hdcd8Aox7OcN5PT/7gkDCuH5Dt7NNSYS7eoM+wrt9ukQXPUr+QUM3/QC8PEFCxg19Rr4B/bcFRf0"
+        "CQFGM/Xx6RAaOhEGGg/oBPP8+ZjnC//n/lv5/wHs6foS2gv2BgsA7+rcuNH/Awj27TYB+fwDCPz9/wD/+vkDCvL9"
+        "/QoL8BH19/37+QP3AgIF6w789f8G/vgE/gTr+wb3/QEBBgQI+/0OA/8CBQEC9wUF/QYM/QH+//39/wQB/wIADPcA"
+        "DAABA/4J+wD8Cwf0CPb+9AAJDvb9+wD+APcEB//8//oKAPwHB/YCAfv/APsC/fkABQAE/Qn3+Ab+C/QLAwIF/wUG"
+        "AgP/+gIKCfYCB/v/9wAB////AfsAAfT+AQH8Afb0APvy+wDw+wH8CPwHAQH99v/2BAsH/PwG/A8DAP0LAgUGBf//"
+        "DRAB8A38+wH45vcECvsFDgAD//cIA/MHBggC8/oM/QH8Bf4I9/0F+QH4BQD7/gr6APYAAwHwAwr9AP/+AgkEB/v+"
+        "+QIDAw0I9/oACPT4AvQBBQcEC/7+BQgQCOsHBQL9/QcF8/r+BAH6+gL8+AHtAAMDCQAUBAUE/AT6/wACBgMG/vsB"
+        "AQMF/PMO/AUB/QT6AQcSBQX6BeoEAPsBCvv/AfL8BP4J9/wDB/U=",
+    ),
     "builtin:potion-base-8m:256:1": (
         4.0625e-04,
         "gU4mZSw5HcftrO80GfvtL/4lCD09LQPsyV/09MkkFEDl7hA9POD/9gDi3bbhFOrmEeMH0/YHBxHr8Socuvnz77e6"

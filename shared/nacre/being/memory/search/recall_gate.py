@@ -1,10 +1,10 @@
 """The gate of the automatic recall: decides whether a message needs the memories of its search.
 
 A search finds something for every message, also for "thanks" or "set an alarm". The gate has two
-doors. The door of meaning adds up the best cosine, its lead over the next nine, the need of a
-memory that the wording shows, and a bonus for a name. The door of words wants two words or a name
-in one memory, and a share of the message's rare words. One shared word alone opens neither, and a
-message of one content word needs a close match.
+tests, and a message must pass one. The test of meaning adds up the best cosine, its lead over the
+next nine, the need of a memory that the wording shows, and a bonus for a name. The test of words
+requires two words or a name in one memory, and a share of the message's rare words. One shared word
+alone passes neither, and a message of one content word needs a close match.
 """
 
 from collections.abc import Sequence

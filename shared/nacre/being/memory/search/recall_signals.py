@@ -12,7 +12,7 @@ from nacre.being.memory.search.search import SearchHit, SearchResult
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_QUERY, RECALL_MEMORIES
 from nacre.ports.embedder import Vector
-from nacre.text.analysis import mostly_cjk, terms
+from nacre.text.analysis import distinct_terms, mostly_cjk, terms
 
 _WORD_OR_BREAK = re.compile(r"(?P<word>[^\W\d_][^\W_]*)|[.!?…:;\"“”«»„¿¡()\[\]\n\u2013\u2014-]")
 
@@ -41,7 +41,7 @@ def recalled_hits(message: str, result: SearchResult) -> RecalledHits:
         matches: dict[str, Match] = {hit.memory.id: "close" for hit in result.hits}
         return RecalledHits(result.hits, matches, Verdict(is_open=True, score=1.0, threshold=0.0))
     message = message[:MAX_QUERY]
-    words = frozenset(terms(message))
+    words = distinct_terms(message)
     card = recall_card_of(result.emb_id) if result.kind == "vector" else WORDS_ALONE
     signals = _signals(message, words, result, card)
     decision = verdict(signals, card, mostly_cjk=mostly_cjk(message))
@@ -65,7 +65,7 @@ def _signals(
     cosines = [cosine for hit in result.hits if (cosine := _cosine(hit)) is not None]
     return Signals(
         words=len(words) if any(map(str.isalnum, message)) else 0,
-        shared=max((len(words.intersection(terms(hit.memory.text))) for hit in top), default=0),
+        shared=max((len(words & distinct_terms(hit.memory.text)) for hit in top), default=0),
         coverage=max((_coverage(words, hit) for hit in top), default=0.0),
         has_name=any(_shares_name(words, names, hit) for hit in top),
         cosines=sorted(cosines, reverse=True),
@@ -98,7 +98,7 @@ def _capitalised(text: str) -> Iterator[str]:
 def _shares_name(words: frozenset[str], names: frozenset[str], hit: SearchHit) -> bool:
     record = hit.memory.record
     people = names_in(record.action).union(*map(terms, record.actors))
-    return not (words.isdisjoint(people) and names.isdisjoint(terms(hit.memory.text)))
+    return not (words.isdisjoint(people) and names.isdisjoint(distinct_terms(hit.memory.text)))
 
 
 def _cosine(hit: SearchHit) -> float | None:
@@ -108,4 +108,4 @@ def _cosine(hit: SearchHit) -> float | None:
 def _coverage(words: frozenset[str], hit: SearchHit) -> float:
     if "coverage" in hit.channels:
         return hit.channels["coverage"]
-    return len(words.intersection(terms(hit.memory.text))) / max(1, len(words))
+    return len(words & distinct_terms(hit.memory.text)) / max(1, len(words))

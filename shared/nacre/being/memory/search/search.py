@@ -7,30 +7,41 @@ another state there, are dropped here, so the index may lag behind.
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from itertools import repeat
 from math import log
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from nacre.being.memory.index.sync import ActiveIndex
-from nacre.being.memory.search.candidates import Memory, MemoryReader, groups_of
+from nacre.being.memory.search.candidates import (
+    Memory,
+    MemoryReader,
+    groups_of,
+    indexed_memory,
+)
 from nacre.being.memory.search.embedding_cards import card_of
+from nacre.being.memory.search.question_texts import asking_share
+from nacre.being.memory.search.question_vectors import without_question
 from nacre.being.memory.search.ranking import (
     LEXICAL,
     LOOKUP,
     SURE_OF_PLACE,
     Candidate,
+    Columns,
     PoolStatistics,
     named_actor,
     rank,
     shortlist,
+    shortlisted,
 )
 from nacre.being.memory.search.relevance import is_weak
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import MAX_QUERY, SEARCH_CANDIDATES
 from nacre.ports.embedder import Card, Cosines, TokenSimilarity, Vector, Weights
-from nacre.ports.vectors import Candidates, Filter, Kind, Question
-from nacre.text.analysis import mostly_cjk, terms
+from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Question
+from nacre.text.analysis import distinct_terms, mostly_cjk, terms
 
 SearchKind = Literal["vector", "words", "scan", "date"]
 Mode = Literal["or", "and"]
@@ -65,11 +76,38 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """The condition on the memories of a search, and the Being's clock at its time."""
+
+    where: Filter
+    superseded: bool = False  # whether superseded memories may be among them
+    clock: int | None = None
+
+    def holds_for(self, memory: Memory) -> bool:
+        """Return whether a memory fulfils it."""
+        return memory.fits(self.where) and (self.superseded or memory.is_current)
+
+
+class Choice(Protocol):
+    """Some hits of a result."""
+
+    @property
+    def hits(self) -> Sequence[SearchHit]:
+        """Return the hits, which are to be as the store has them."""
+        ...
+
+
+C = TypeVar("C", bound=Choice)
+
+ANY = Condition(Filter(), superseded=True)
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """The hits, best first, how they were found, and remarks on the search.
 
     `cosines` says what the cosines of a search by vectors mean, `vector` is that of the query, and
-    `emb_id` its model.
+    `emb_id` its model. `condition` is what every hit must fulfil.
     """
 
     hits: tuple[SearchHit, ...]
@@ -78,6 +116,7 @@ class SearchResult:
     cosines: Cosines | None = None
     vector: Vector | None = field(default=None, compare=False)
     emb_id: str = field(default="none", compare=False)
+    condition: "Condition" = field(default=ANY, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +152,30 @@ class Search:
         mode: Mode = "or",
         superseded: bool = False,
     ) -> SearchResult:
-        """Return the best memories for a query, at most `limit`.
+        """Return the best memories for a query as the store has them, at most `limit`.
 
         Without vectors, the mode "and" requires every word of the query. Superseded memories
         are left out unless `superseded` is set. If the embedder or the index cannot answer,
         the search goes on without it, and a remark says so. A very long query is cut.
+        """
+        ranked = self.rank(being_id, query, where=where, mode=mode, superseded=superseded)
+        return self.stored(
+            being_id, ranked, lambda result: replace(result, hits=result.hits[:limit])
+        )
+
+    def rank(
+        self,
+        being_id: str,
+        query: str,
+        *,
+        limit: int | None = None,
+        where: Filter = LIVING,
+        mode: Mode = "or",
+        superseded: bool = False,
+    ) -> SearchResult:
+        """Return the same hits as the index knows them, which reads few items or none.
+
+        Pass those that are shown through `stored`.
         """
         query = query[:MAX_QUERY]
         words = tuple(dict.fromkeys(terms(query)))
@@ -126,7 +184,13 @@ class Search:
         scoring = _Scoring.of(None if vector is None else self.card(active.index.emb_id), query)
         try:
             candidates = active.index.search(
-                being_id, Question(dense=vector, sparse=words, where=where, limit=SEARCH_CANDIDATES)
+                being_id,
+                Question(
+                    dense=vector and without_question(vector, active.index.emb_id),
+                    sparse=words,
+                    where=where,
+                    limit=SEARCH_CANDIDATES,
+                ),
             )
         except UnavailableError:
             kind: SearchKind = "scan"
@@ -138,39 +202,88 @@ class Search:
             remarks += ["only the newest memories were looked at"] * candidates.truncated
             all_words = (mode == "and" and kind == "words") or _is_one_word(query, words)
             shortlisted = _shortlisted(candidates, scoring.weights, all_words=all_words)
-            memories, shortlisted = self._read(being_id, shortlisted)
+            memories, shortlisted = self._read(being_id, candidates, shortlisted, active.clock)
             if vector is None and active.embedder is not None and not memories and query.strip():
-                memories, shortlisted = self._newest(being_id, where, limit)
+                memories, shortlisted = self._newest(being_id, where, limit or _POOL)
                 remarks += ["nothing compares with this query, so these are the newest"] * bool(
                     memories
                 )
-        memories = [
-            memory
-            for memory in memories
-            if memory.fits(where) and (superseded or memory.is_current)
-        ]
+        condition = Condition(where, superseded, active.clock)
+        memories = [memory for memory in memories if condition.holds_for(memory)]
         if kind != "vector" and mode == "and":
-            memories = [memory for memory in memories if set(words).issubset(terms(memory.text))]
+            memories = [
+                memory for memory in memories if distinct_terms(memory.text).issuperset(words)
+            ]
         hits = self._ranked(query, memories, shortlisted, scoring, limit)
-        result = SearchResult(tuple(hits), kind, tuple(remarks), scoring.cosines)
+        result = SearchResult(
+            tuple(hits), kind, tuple(remarks), scoring.cosines, condition=condition
+        )
         if kind != "vector":
             return result
         return replace(result, vector=vector, emb_id=active.index.emb_id)
 
-    def _read(self, being_id: str, shortlisted: _Shortlist) -> tuple[list[Memory], _Shortlist]:
+    def stored(
+        self,
+        being_id: str,
+        result: SearchResult,
+        choose: Callable[[SearchResult], C],
+    ) -> C:
+        """Return the choice of `choose` with its hits as the store has them.
+
+        A hit that does not fulfil the condition any more is left out, and one that has become
+        another memory is that memory. Then it is chosen again.
+        """
+        while True:
+            choice = choose(result)
+            unread = {
+                hit.memory.id: hit.memory.kind for hit in choice.hits if not hit.memory.is_stored
+            }
+            if not unread:
+                return choice
+            stored = self._latest(being_id, unread, result.condition.clock)
+            hits: dict[str, SearchHit] = {}
+            for hit in result.hits:
+                memory = stored.get(hit.memory.id) if hit.memory.id in unread else hit.memory
+                if memory is not None and result.condition.holds_for(memory):
+                    hits.setdefault(memory.id, replace(hit, memory=memory))
+            result = replace(result, hits=tuple(hits.values()))
+
+    def _latest(
+        self, being_id: str, kinds: Mapping[str, Kind], clock: int | None
+    ) -> dict[str, Memory]:
+        """Return the memories of these ids, or those that they have become, by the given ids."""
+        latest = {memory.id: memory for memory in self.reader.read(being_id, kinds, clock=clock)}
+        visited = set(latest)
+        while successors := {
+            successor: id_
+            for id_, memory in latest.items()
+            if (successor := memory.successor) is not None and successor not in visited
+        }:
+            visited |= successors.keys()
+            nodes: dict[str, Kind] = dict.fromkeys(successors, "node")
+            for memory in self.reader.read(being_id, nodes, clock=clock):
+                latest[successors[memory.id]] = memory
+        return latest
+
+    def _read(
+        self, being_id: str, candidates: Candidates, shortlisted: _Shortlist, clock: int
+    ) -> tuple[list[Memory], _Shortlist]:
         """Load the shortlisted memories, and the nodes that some of them have just become.
 
-        While a patrol runs, the index may still have a scene or a source of a merge, and not
-        yet its node.
+        Those of which the index has a summary are not read. While a patrol runs, the index may
+        still have a scene or a source of a merge, and not yet its node.
         """
-        memories = self.reader.read(being_id, shortlisted.kinds)
-        candidates = dict(shortlisted.candidates)
-        newest = memories
-        while successors := _successors(newest, candidates):
-            newest = self.reader.read(being_id, dict.fromkeys(successors, "node"))
+        memories = _indexed(candidates, shortlisted.kinds, clock)
+        indexed = {memory.id for memory in memories}
+        unknown = {id_: kind for id_, kind in shortlisted.kinds.items() if id_ not in indexed}
+        newest = self.reader.read(being_id, unknown, clock=clock) if unknown else []
+        memories += newest
+        with_successors = dict(shortlisted.candidates)
+        while successors := _successors(newest, with_successors):
+            newest = self.reader.read(being_id, dict.fromkeys(successors, "node"), clock=clock)
             memories += newest
-            candidates |= successors
-        return memories, replace(shortlisted, candidates=candidates)
+            with_successors |= successors
+        return memories, replace(shortlisted, candidates=with_successors)
 
     def _newest(self, being_id: str, where: Filter, limit: int) -> tuple[list[Memory], _Shortlist]:
         """Return the newest memories, for a query that has neither a vector nor known words."""
@@ -206,7 +319,7 @@ class Search:
         memories: Sequence[Memory],
         shortlisted: _Shortlist,
         scoring: "_Scoring",
-        limit: int,
+        limit: int | None,
     ) -> list[SearchHit]:
         tokens: Sequence[float | None] = [None] * len(memories)
         if self.tokens is not None and scoring.weights.tokens > 0:
@@ -232,6 +345,7 @@ class Search:
                 groups=memory.groups,
                 actors=frozenset(map(str.casefold, memory.record.actors)),
                 length=_length(memory.record.action),
+                asking=asking_share(memory.record.action),
                 retention=memory.retention,
             )
             for memory, share, similarity in zip(memories, coverage, tokens, strict=True)
@@ -296,23 +410,27 @@ def _shortlisted(candidates: Candidates, weights: Weights, *, all_words: bool) -
     With `all_words`, all that share a word with the query are read: only the items show which
     have every word of it, or just this word.
     """
+    dense, sparse = _scores_by_id(candidates.dense), _scores_by_id(candidates.sparse)
     hits = {hit.id: hit for hit in (*candidates.dense, *candidates.sparse)}
-    dense = {hit.id: hit.score for hit in candidates.dense}
-    sparse = {hit.id: hit.score for hit in candidates.sparse}
+    columns = Columns(
+        ids := sorted(hits),
+        list(map(dense.get, ids)),
+        list(map(sparse.get, ids, repeat(0.0))),
+        [groups_of(hits[id_].days, hits[id_].cluster_id) for id_ in ids],
+    )
     sure_words = len(sparse) if all_words else SURE_OF_PLACE
-    best, pool = shortlist(
-        [
-            # Of up to 600 hits; named arguments would take half a millisecond more.
-            Candidate(
-                id_, dense.get(id_), sparse.get(id_), 0.0, None, groups_of(hit.days, hit.cluster_id)
-            )
-            for id_, hit in hits.items()
-        ],
+    places, pool = shortlisted(
+        columns,
         weights,
         limit=max(_POOL, sure_words + SURE_OF_PLACE),
         rarity=sum(candidates.rarity.values()),
         sure_words=sure_words,
     )
+    best = [
+        Candidate(id_, dense.get(id_), sparse.get(id_), groups=columns.groups[place])
+        for place in places
+        for id_ in [ids[place]]
+    ]
     return _Shortlist(
         {candidate.id: hits[candidate.id].kind for candidate in best},
         {candidate.id: candidate for candidate in best},
@@ -320,6 +438,22 @@ def _shortlisted(candidates: Candidates, weights: Weights, *, all_words: bool) -
         candidates.rarity,
         has_all_words=len(candidates.sparse) < SEARCH_CANDIDATES,
     )
+
+
+def _indexed(candidates: Candidates, kinds: Mapping[str, Kind], clock: int) -> list[Memory]:
+    """Return the memories of which the index has a summary."""
+    memories = []
+    with suppress(UnavailableError):  # the items are read instead
+        for id_, text in candidates.summaries(list(kinds)).items():
+            with suppress(ValueError):
+                memories.append(indexed_memory(id_, text, clock))
+    return memories
+
+
+def _scores_by_id(hits: Sequence[Hit]) -> dict[str, float]:
+    """Return the score of each hit."""
+    ids, _, scores, *_ = zip(*hits, strict=True) if hits else ((), (), ())
+    return dict(zip(ids, scores, strict=True))
 
 
 def _successors(
@@ -350,7 +484,7 @@ def _word_scores(
 ) -> tuple[list[float], dict[str, float]]:
     """Return the score of each text by the words of the query in it, and each word's rarity."""
     distinct = set(words)
-    shared = [distinct.intersection(terms(text)) for text in texts]
+    shared = [distinct & distinct_terms(text) for text in texts]
     counts = Counter(term for shared_terms in shared for term in shared_terms)
     rarity = {term: log(1 + len(texts) / (counts[term] or 0.5)) for term in words}
     scores = [sum(rarity[term] for term in sorted(shared_terms)) for shared_terms in shared]
@@ -361,7 +495,7 @@ def _coverage(rarity: Mapping[str, float], text: str) -> float:
     """Return the share of the query's words that a text has, by their rarity."""
     if not rarity:
         return 0.0
-    present = rarity.keys() & set(terms(text))
+    present = rarity.keys() & distinct_terms(text)
     if len(present) == len(rarity):
         return 1.0
     return sum(rarity[term] for term in sorted(present)) / sum(rarity.values())

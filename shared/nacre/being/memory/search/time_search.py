@@ -10,7 +10,7 @@ from datetime import date, tzinfo
 
 from nacre.being.memory.index.sync import ActiveIndex
 from nacre.being.memory.search.candidates import Memory, MemoryReader
-from nacre.being.memory.search.search import Mode, Search, SearchHit, SearchResult
+from nacre.being.memory.search.search import C, Mode, Search, SearchHit, SearchResult
 from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class SearchPage:
     """The hits of a search or a list, and a line that says how to get more, if there are more.
 
     If it `is_ranked`, the hits are the best ones and more than asked for, so that facts that
-    changed can be put in order before the others are left out.
+    changed can be put in order before the others are left out. Those are as the index knows them.
     """
 
     result: SearchResult
@@ -97,7 +97,10 @@ class TimeSearch:
     def recall(
         self, being_id: str, message: str, *, limit: int, where: Filter, zone: tzinfo
     ) -> SearchResult:
-        """Return the memories that a message touches; for a time alone, its most important ones."""
+        """Return the memories that a message touches; for a time alone, its most important ones.
+
+        They are as the index knows them; see `Search.stored`.
+        """
         expression = self._expression(message, zone)
         if expression is not None and expression.is_all:
             named = within(where, expression.days)
@@ -106,6 +109,10 @@ class TimeSearch:
                 hits = sorted(days.hits, key=lambda hit: -hit.memory.record.importance)
                 return replace(days, hits=tuple(hits[:limit]))
         return self._find(being_id, message, expression, limit=limit, where=where)
+
+    def stored(self, being_id: str, result: SearchResult, choose: Callable[[SearchResult], C]) -> C:
+        """Return the choice of `choose` with its hits as the store has them."""
+        return self.search.stored(being_id, result, choose)
 
     def _expression(self, query: str, zone: tzinfo) -> TimeExpression | None:
         return find_time(query, self.clock().astimezone(zone))
@@ -161,15 +168,15 @@ class TimeSearch:
         because a text may say the words of time itself.
         """
         if expression is None:
-            return self.search.find(
+            return self.search.rank(
                 being_id, query, limit=limit, where=where, mode=mode, superseded=superseded
             )
         pool = max(limit, _POOL)
-        every = self.search.find(
+        every = self.search.rank(
             being_id, query, limit=pool, where=where, mode=mode, superseded=superseded
         )
         days = within(where, expression.days)
-        on_time = self.search.find(
+        on_time = self.search.rank(
             being_id, expression.rest, limit=limit, where=days, mode=mode, superseded=superseded
         )
         lift = lift_of(expression.days, self.clock().date())

@@ -1,16 +1,19 @@
-"""Corrections of memories by their ids: another text, hiding, and taking either back.
+"""Corrections of memories by their ids: replace the text, hide, and undo either.
 
-An agent changes nothing that the owner has pinned, and takes back only what an agent did in the
-last 30 days. A hidden memory is found by no search until somebody takes that back. It is not
-erased: only the owner erases.
+An agent changes nothing that the owner has pinned, and undoes only changes that an agent made in
+the last 30 days. No search finds a hidden memory until somebody shows it again. It is not erased:
+only the owner erases.
 """
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice
 
+from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import write_counted
 from nacre.being.memory.model.fields import checked_dates, checked_text
 from nacre.being.memory.model.types import Author, Cluster, Node, moment
@@ -19,7 +22,8 @@ from nacre.being.memory.store.clusters import replacing as replacing_cluster
 from nacre.being.memory.store.clusters import without_summary
 from nacre.being.memory.store.diary import think_key
 from nacre.being.memory.store.edits import MemoryEdits, check_author, hidden_node
-from nacre.being.memory.store.nodes import replacing
+from nacre.being.memory.store.nodes import no_longer_superseded, replacing
+from nacre.being.memory.store.partitions import items_in
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.text.searchable_text import searchable
 from nacre.core.errors import InvalidInputError, UnavailableError
@@ -32,12 +36,12 @@ _DAYS = re.compile(r"\[\s*(\d{4}-\d\d-\d\d(?:[\s,]+\d{4}-\d\d-\d\d)*)\s*\]\s*", 
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """Corrects and hides memories, and takes that back."""
+    """Corrects and hides memories, and undoes both."""
 
     edits: MemoryEdits
 
     def correct(self, being_id: str, node_id: str, text: str, *, by: Author) -> Node:
-        """Replace what a memory says happened, and keep its earlier wording.
+        """Replace the text of a memory, and keep its earlier wording.
 
         Days in brackets before the text replace its days. Raises NotFoundError, and
         InvalidInputError for a memory that may not be changed.
@@ -53,16 +57,19 @@ class Corrections:
     def hide(self, being_id: str, node_id: str, *, by: Author) -> Node:
         """Hide a memory, with the texts that were made from it; a hidden one stays as it is.
 
-        Memories of its cluster that it superseded hold again. Raises NotFoundError, and
-        InvalidInputError for a memory that may not be changed.
+        Memories that it superseded are valid again, in every cluster. To find them, all memories
+        are read. Raises NotFoundError, and InvalidInputError for a memory that may not be changed.
         """
         node = self.edits.current(being_id, node_id)
         check_author(node, by)
+        if node.status == "hidden":
+            return node
         if node.cluster_id is not None:
             for cluster in self.edits.clusters.with_predecessors(being_id, [node.cluster_id]):
                 if cluster.cluster_id != node.cluster_id and (cluster.digest or cluster.label):
                     retry_on_conflict(partial(self._empty, being_id, cluster.cluster_id))
-        return retry_on_conflict(lambda: self._hide(being_id, node_id, by))
+        superseded = self._superseded_by(being_id, node_id)
+        return retry_on_conflict(lambda: self._hide(being_id, node_id, by, superseded))
 
     def take_back(self, being_id: str, node_id: str, *, by: Author) -> Node:
         """Show a hidden memory again, or take back the last correction of one that is shown.
@@ -71,7 +78,7 @@ class Corrections:
         """
         return retry_on_conflict(lambda: self._take_back(being_id, node_id, by))
 
-    def _hide(self, being_id: str, node_id: str, by: Author) -> Node:
+    def _hide(self, being_id: str, node_id: str, by: Author, superseded: Sequence[str]) -> Node:
         before = self.edits.current(being_id, node_id)
         check_author(before, by)
         if before.status == "hidden":
@@ -79,19 +86,19 @@ class Corrections:
         after = hidden_node(before, by=by, at=self._now())
         after = replace(after, version=before.version + 1)
         writes: list[Write] = [replacing(being_id, before, after), Delete(think_key(being_id))]
-        writes += [
-            replacing(
-                being_id,
-                old,
-                replace(old, superseded_by=None, valid_until=None, version=old.version + 1),
-            )
-            for old in self._superseded_by(being_id, before)
-        ]
+        valid_again = []
+        for old in self.edits.nodes.get_many(being_id, superseded).values():
+            if old.superseded_by == node_id:
+                valid = no_longer_superseded(old)
+                valid_again.append(valid)
+                writes.append(replacing(being_id, old, valid))
         cluster = self._cluster(being_id, before.cluster_id)
         if cluster is not None:
             empty = without_summary(cluster, fewer=int(before.is_living))
             writes.append(replacing_cluster(being_id, empty, version=cluster.version))
-        index_change = self.edits.index.prepare(being_id, [searchable(after)])
+        index_change = self.edits.index.prepare(
+            being_id, [searchable(node) for node in (after, *valid_again) if node.is_indexed]
+        )
         writes += index_change.writes
         write_counted(self.edits.table, being_id, writes, has_work=True)
         index_change.apply()
@@ -140,7 +147,7 @@ class Corrections:
         """Raise InvalidInputError unless `by` may take back a change of this author and time."""
         if by == "owner":
             return
-        if author != "agent":
+        if author not in ("agent", "mirror"):
             raise InvalidInputError("the owner changed it, and only the owner takes that back")
         end = undo_end(at)
         if end is None or self._now() > end:
@@ -149,14 +156,11 @@ class Corrections:
                 " that back, in the console"
             )
 
-    def _superseded_by(self, being_id: str, node: Node) -> list[Node]:
-        """Return the memories of its cluster that a node superseded, as many as one write takes."""
-        if node.cluster_id is None:
-            return []
-        members = self.edits.nodes.in_cluster(being_id, node.cluster_id).nodes
-        ids = [member.node_id for member in members if member.superseded_by == node.node_id]
-        nodes = self.edits.nodes.get_many(being_id, ids[:_SUPERSEDED])
-        return [old for old in nodes.values() if old.superseded_by == node.node_id]
+    def _superseded_by(self, being_id: str, node_id: str) -> list[str]:
+        """Return the ids of the memories that a node superseded, as many as one write takes."""
+        items = items_in(self.edits.table, keys.nodes(being_id))
+        superseded = (str(item["sk"]) for item in items if item.get("superseded_by") == node_id)
+        return list(islice(superseded, _SUPERSEDED))
 
     def _empty(self, being_id: str, cluster_id: str) -> None:
         cluster = self._cluster(being_id, cluster_id)

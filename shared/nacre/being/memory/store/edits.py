@@ -1,4 +1,4 @@
-"""Changes that a person or a model makes to memories: new words, pins, merges and their undoing.
+"""Changes that a person or a model makes to memories: new texts, pins, merges and undone merges.
 
 An agent changes nothing that the owner has pinned.
 
@@ -322,8 +322,8 @@ class MemoryEdits:
 
 
 def check_author(node: Node, by: Author) -> None:
-    """Raise InvalidInputError if an agent wants to change what the owner has pinned."""
-    if by == "agent" and node.pinned:
+    """Raise InvalidInputError if anybody but the owner wants to change a pinned memory."""
+    if by != "owner" and node.pinned:
         raise InvalidInputError(
             f"{node.node_id} is pinned: only the owner changes it, in the console"
         )

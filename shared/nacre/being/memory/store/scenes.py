@@ -7,7 +7,7 @@ from random import Random
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_SCENES, write_counted
 from nacre.being.memory.model.fields import checked_name, checked_scene_text
-from nacre.being.memory.model.types import Scene, SceneDraft, moment
+from nacre.being.memory.model.types import Scene, SceneDraft, SceneText, moment
 from nacre.being.memory.store.entries import Entry
 from nacre.being.memory.store.partitions import records_by_id
 from nacre.being.memory.store.profile import Profile
@@ -15,7 +15,7 @@ from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.store.targets import NOTES
 from nacre.being.memory.text.searchable_text import SearchIndex, searchable
 from nacre.core.clock import Clock
-from nacre.core.errors import InvalidInputError
+from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
 from nacre.core.ids import ulid, ulids
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import (
@@ -126,6 +126,40 @@ class Scenes:
             step = replace(step, notes=tuple(entries), note_writes=note_writes)
         return retry_on_conflict(lambda: self._record(being_id, step))
 
+    def reword(self, being_id: str, scene_id: str, text: SceneText) -> Scene:
+        """Replace a waiting scene by one with this text and the same source; return that one.
+
+        Raises ConflictError when a patrol has taken the scene, NotFoundError for an unknown one.
+        """
+
+        def replaced() -> Scene:
+            scene = self.get_many(being_id, [scene_id]).get(scene_id)
+            if scene is None:
+                raise NotFoundError("there is no such scene; it may have been erased")
+            if scene.status != "pending":
+                raise ConflictError("a patrol has taken this scene meanwhile; edit its memory")
+            draft = SceneDraft(
+                **text.text_fields(),
+                source=scene.source,
+                trust=scene.trust,
+                evidence=scene.evidence,
+                client=scene.client,
+                session=scene.session,
+            )
+            [checked] = self._checked([draft])
+            new = replace(checked, created_at=scene.created_at)
+            change = self._index.prepare(being_id, [searchable(new)], [scene_id])
+            writes = [
+                Put(new.to_item(being_id), Absent()),
+                _deletion(being_id, scene),
+                *change.writes,
+            ]
+            write_counted(self._table, being_id, writes, add={PENDING_SCENES: 0}, has_work=True)
+            change.apply()
+            return new
+
+        return retry_on_conflict(replaced)
+
     def _record(self, being_id: str, step: "_Step") -> RecordedScenes:
         stored = self.get_many(being_id, step.given_ids) if step.given_ids else {}
         new = [scene for scene in step.scenes if scene.scene_id not in stored]
@@ -176,6 +210,8 @@ def checked_scene(draft: SceneDraft, field: str, *, scene_id: str, created_at: s
         source=draft.source,
         trust=draft.trust,
         evidence=draft.evidence,
+        client=draft.client,
+        session=draft.session,
         **text.text_fields(),
     )
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from nacre.being.memory.model.types import Node, Scene
 from nacre.being.memory.text.memory_text import scene_line
+from nacre.being.memory.text.summary import Summary
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.table import Write
 from nacre.ports.vectors import Kind
@@ -22,6 +23,7 @@ class IndexEntry:
     days: tuple[str, ...]
     actors: tuple[str, ...]
     subject: str | None = None  # the action alone, without days and actors: used to cluster
+    summary: Summary | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +61,5 @@ def searchable(memory: Node | Scene) -> IndexEntry:
         days=memory.when,
         actors=memory.actors,
         subject=memory.action,
+        summary=Summary.of(memory),
     )

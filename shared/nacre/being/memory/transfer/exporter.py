@@ -7,7 +7,9 @@ from nacre.being.memory.index.cluster_vectors import vector_place
 from nacre.being.memory.index.vector_items import SUBJECT_OF, VECTOR_OF, vectors_in
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import counters
+from nacre.being.memory.model.records import attributes_of
 from nacre.being.memory.store.entries import Entry, body_key, is_stored_apart
+from nacre.being.memory.store.recall_log import counted_nodes
 from nacre.being.memory.transfer.portable_records import (
     KINDS,
     Kind,
@@ -21,6 +23,7 @@ from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Item, Key, Range, Table
 
 _PAGE = 100
+_END_OF_TIME = "9999"  # no recall is later
 _LONG_PAGE = 50  # messages and long entries have up to 256 kB each
 
 
@@ -46,8 +49,19 @@ class Exporter:
         return state.hexdigest()
 
     def records_in(self, being_id: str, kind: Kind, items: Sequence[Item]) -> list[Record]:
-        """Return the records in items of one kind, with the texts that are stored apart."""
+        """Return the records in items of one kind, with the texts that are stored apart.
+
+        Recalls that wait for a patrol are counted in the records of their nodes.
+        """
         records = [record_in(kind, item) for item in items]
+        if kind.name == "node":
+            recalled = counted_nodes(self._table, being_id, now=_END_OF_TIME)
+            return [
+                replace(record, value=attributes_of(recalled[record.key]))
+                if record.key in recalled
+                else record
+                for record in records
+            ]
         if kind.target is None or kind.is_version:
             return records
         target = kind.target

@@ -21,7 +21,9 @@ from nacre.being.memory.model.fields import name_key
 from nacre.being.memory.model.message_chain import marker_id_of
 from nacre.being.memory.model.records import attributes_of, record_of
 from nacre.being.memory.model.types import (
+    CapturedIdentity,
     Cluster,
+    Conversation,
     Marker,
     Message,
     Node,
@@ -45,7 +47,9 @@ FORMAT = 1
 
 _IDENTITY = frozenset({"being_id", "name", "owner", "created"})
 # Attributes of a Being's item that belong to one store, or that are counted again.
-_LOCAL = frozenset({"pk", "sk", "schema", EXPIRES_AT, "queued_at", "pending_scenes", "unread"}) | {
+_LOCAL = frozenset(
+    {"pk", "sk", "schema", EXPIRES_AT, "queued_at", "repair_queued_at", "pending_scenes", "unread"}
+) | {
     "pending_messages",
     "run_seq",
     "open_run",
@@ -86,6 +90,8 @@ def _kinds() -> Iterator[Kind]:
     yield Kind("cluster", Cluster, "#C", "", "cluster_id")
     yield Kind("message", Message, "#H#")
     yield Kind("marker", Marker, "#M", keys.MARKER, "marker_id")
+    yield Kind("conversation", Conversation, "#I#C", "", "conversation_id")
+    yield Kind("captured_identity", CapturedIdentity, "#I", "", "identity")
     yield Kind("patrol_run", None, "#R")
 
 

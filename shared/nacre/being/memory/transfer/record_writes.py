@@ -5,7 +5,15 @@ from nacre.being.memory.index.vector_items import VECTOR_OF
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_SCENES, UNREAD, Cap
 from nacre.being.memory.model.records import attributes_of
-from nacre.being.memory.model.types import UNDONE, Cluster, Message, Node, Scene, StoredRecord
+from nacre.being.memory.model.types import (
+    CapturedIdentity,
+    Cluster,
+    Conversation,
+    Message,
+    Node,
+    Scene,
+    StoredRecord,
+)
 from nacre.being.memory.store.entries import Entry, entry_writes
 from nacre.being.memory.store.event_nodes import event_note_writes
 from nacre.being.memory.store.relations import CAPS as RELATION_CAPS
@@ -39,7 +47,7 @@ def writes_of(being_id: str, record: Record) -> list[Write]:
 
 
 def _item(being_id: str, record: Record, stored: StoredRecord) -> Item:
-    if isinstance(stored, Scene | Node | Message):
+    if isinstance(stored, Scene | Node | Message | Conversation | CapturedIdentity):
         return stored.to_item(being_id)
     item: Item = {**place_of(keys.home(being_id), record).attributes(), **attributes_of(stored)}
     if EXPIRES_AT in record.value:
@@ -65,7 +73,7 @@ def searched_in(record: Record) -> IndexEntry | None:
     if isinstance(stored, Scene):
         return searchable(stored) if stored.status == "pending" else None
     assert isinstance(stored, Node)
-    return None if stored.status == "merged" or stored.reason == UNDONE else searchable(stored)
+    return searchable(stored) if stored.is_indexed else None
 
 
 def counts_of(record: Record) -> dict[str, int]:

@@ -13,6 +13,8 @@ from nacre.core.lazy_dataclasses import dataclass, field
 
 Kind = Literal["image", "file"]
 
+_LINKED = {"upload", "size"}  # in place of data, where a stack gives links
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
@@ -39,6 +41,18 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclaredItem:
+    """One item of a call: its list, its place there, and what it is declared to be."""
+
+    kind: Kind
+    number: int
+    place: str
+    type: MediaType
+    name: str
+    entry: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class _Item:
     """One item of a call, before its content is checked."""
 
@@ -55,10 +69,7 @@ def read_attachments(images: Any, files: Any, limits: MediaLimits) -> tuple[Atta
     All checks that need no decoding come first, for all items. Raises InvalidArgumentError, whose
     text names the item, the fault and the limit.
     """
-    items = [
-        *_items("image", images, IMAGES, most=limits.images),
-        *_items("file", files, FILES, most=limits.files),
-    ]
+    items = [_with_content(item) for item in declared_items(images, files, limits)]
     total = 0
     for item in items:
         total += _measured(item, limits)
@@ -67,9 +78,17 @@ def read_attachments(images: Any, files: Any, limits: MediaLimits) -> tuple[Atta
     return tuple(_read(item) for item in items)
 
 
-def _items(
+def declared_items(images: Any, files: Any, limits: MediaLimits) -> list[DeclaredItem]:
+    """Return the items of a call with their declared types; contents are not looked at."""
+    return [
+        *_declared("image", images, IMAGES, most=limits.images),
+        *_declared("file", files, FILES, most=limits.files),
+    ]
+
+
+def _declared(
     kind: Kind, argument: Any, types: Mapping[str, MediaType], *, most: int
-) -> Iterator[_Item]:
+) -> Iterator[DeclaredItem]:
     entries = _checked_list(f"{kind}s", argument)
     if len(entries) > most:
         raise InvalidArgumentError(
@@ -79,9 +98,9 @@ def _items(
         place = f"{kind}s[{number}]"
         if not isinstance(entry, Mapping):
             raise InvalidArgumentError(f"{place}: expected an object with data and mimeType")
-        text, declared, file_name = (entry.get(name) for name in ("data", "mimeType", "filename"))
-        if not isinstance(text, str):
+        if not isinstance(entry.get("data"), str) and not _LINKED & entry.keys():
             raise InvalidArgumentError(f"{place}: 'data' must be base64 text")
+        declared, file_name = entry.get("mimeType"), entry.get("filename")
         if not isinstance(declared, str):
             raise InvalidArgumentError(f"{place}: 'mimeType' must be text, such as {_first(types)}")
         if file_name is not None and not isinstance(file_name, str):
@@ -90,9 +109,15 @@ def _items(
         if name:
             place = f"{place} ({name})"
         media_type = _allowed(place, kind, declared, types)
-        yield _Item(
-            kind, place, media_type, name or f"{kind}-{number + 1}.{media_type.extension}", text
-        )
+        name = name or f"{kind}-{number + 1}.{media_type.extension}"
+        yield DeclaredItem(kind, number, place, media_type, name, entry)
+
+
+def _with_content(item: DeclaredItem) -> _Item:
+    text = item.entry.get("data")
+    if not isinstance(text, str):
+        raise InvalidArgumentError(f"{item.place}: 'data' must be base64 text")
+    return _Item(item.kind, item.place, item.type, item.name, text)
 
 
 def _checked_list(name: str, argument: Any) -> Sequence[Any]:
@@ -129,12 +154,17 @@ def _measured(item: _Item, limits: MediaLimits) -> int:
         size = decoded_size(item.text)
     except InvalidInputError as error:
         raise InvalidArgumentError(f"{item.place}: {error}") from None
+    check_size(item.kind, item.place, size, limits)
+    return size
+
+
+def check_size(kind: Kind, place: str, size: int, limits: MediaLimits) -> None:
+    """Raise InvalidArgumentError if an item is too large."""
     if size > limits.item_bytes:
         raise InvalidArgumentError(
-            f"{item.place}: it is {megabytes(size, over=limits.item_bytes)} MB;"
-            f" one {item.kind} may have {bound(limits.item_bytes)}"
+            f"{place}: it is {megabytes(size, over=limits.item_bytes)} MB;"
+            f" one {kind} may have {bound(limits.item_bytes)}"
         )
-    return size
 
 
 def _read(item: _Item) -> Attachment:

@@ -1,6 +1,6 @@
 """The limits on the media of one order, and the texts that name them."""
 
-from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import (
     LAMBDA_MEDIA_BYTES,
     LAPTOP_MEDIA_BYTES,
@@ -9,6 +9,7 @@ from nacre.core.limits import (
     MAX_FILES,
     MAX_IMAGES,
     MAX_MEDIA_BYTES,
+    UPLOADED_MEDIA_BYTES,
 )
 
 
@@ -25,6 +26,7 @@ class MediaLimits:
     deployment: str  # the noun in texts such as "this server accepts"
     instead: str  # what to do when a call is too large
     platform: str = ""  # why the limit is there
+    linked_bytes: int = 0  # of an answer, with what links lead to; 0 without links
 
     @classmethod
     def laptop(cls) -> "MediaLimits":
@@ -40,6 +42,21 @@ class MediaLimits:
             deployment="deployment",
             instead="Use the local server or fewer files.",
             platform=" (AWS Lambda)",
+        )
+
+    def with_links(self) -> "MediaLimits":
+        """Return these limits where clients may upload and download by links."""
+        return replace(
+            self,
+            instead="Give 'size' (bytes) in place of 'data' to get a link for an upload, or send"
+            " fewer files.",
+            linked_bytes=MAX_ANSWER_MEDIA_BYTES,
+        )
+
+    def with_uploads(self) -> "MediaLimits":
+        """Return these limits for an order whose contents did not all pass through the call."""
+        return replace(
+            self, call_bytes=UPLOADED_MEDIA_BYTES, platform="", instead="Use fewer files."
         )
 
     def too_much(self, size: int) -> str:

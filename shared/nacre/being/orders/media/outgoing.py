@@ -1,15 +1,16 @@
 """The media of an answer as content blocks within the limits; those left out are named."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from nacre.being.orders.media.base64_text import decoded_pieces, decoded_size, encoded
+from nacre.being.orders.media.base64_text import decoded, decoded_pieces, decoded_size, encoded
 from nacre.being.orders.media.file_names import base_name
 from nacre.being.orders.media.media_limits import MediaLimits, bound, readable
 from nacre.being.orders.media.media_types import ALL, IMAGES
-from nacre.core.errors import InvalidInputError
+from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, field
+from nacre.core.limits import MEDIA_LINK_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +41,28 @@ def media_of(block: Mapping[str, Any]) -> OutMedia | None:
             return None
 
 
-def fit(media: Sequence[OutMedia], limits: MediaLimits, *, text_bytes: int = 0) -> FittedMedia:
+Link = Callable[[bytes, str, str], str]
+"""From a content, its type and its name to a link; may raise UnavailableError."""
+
+
+def fit(
+    media: Sequence[OutMedia],
+    limits: MediaLimits,
+    *,
+    text_bytes: int = 0,
+    link: Link | None = None,
+) -> FittedMedia:
     """Return as many media as the answer can carry, as content blocks in their order.
 
-    Repeated media are sent once. `text_bytes` is the size of the answer's text.
+    Repeated media are sent once. `text_bytes` is the size of the answer's text. What the answer
+    itself cannot carry becomes a link, where the limits allow it.
     """
     blocks: list[dict[str, Any]] = []
     left_out: list[str] = []
     names: set[str] = set()
     contents: set[tuple[str, str]] = set()
     bytes_left = limits.answer_bytes - text_bytes
+    all_left = max(limits.answer_bytes, limits.linked_bytes) - text_bytes
     for number, item in enumerate(media, 1):
         mime_type = item.mime_type.partition(";")[0].strip().lower() or _UNKNOWN
         name = _name(item.name, mime_type, number)
@@ -60,12 +73,23 @@ def fit(media: Sequence[OutMedia], limits: MediaLimits, *, text_bytes: int = 0) 
             continue
         if (mime_type, text) in contents:
             continue
-        if size > limits.answer_item_bytes or size > bytes_left:
+        is_linked = link is not None and bytes_left < size <= all_left
+        if size > limits.answer_item_bytes or (size > bytes_left and not is_linked):
             left_out.append(f"{name} ({readable(size)}) was left out: {_reason(size, limits)}.")
             continue
+        if link is not None and is_linked:
+            try:
+                uri = link(decoded(text), mime_type, name)
+            except UnavailableError:
+                reason = "it could not be stored for a download"
+                left_out.append(f"{name} ({readable(size)}) was left out: {reason}.")
+                continue
+            blocks.append(_link_block(uri, mime_type, _unique(name, names), size))
+        else:
+            bytes_left -= size
+            blocks.append(_block(mime_type, text, _unique(name, names)))
         contents.add((mime_type, text))
-        bytes_left -= size
-        blocks.append(_block(mime_type, text, _unique(name, names)))
+        all_left -= size
     return FittedMedia(blocks, left_out)
 
 
@@ -83,10 +107,9 @@ def _checked(data: bytes | str) -> tuple[str, int]:
 def _reason(size: int, limits: MediaLimits) -> str:
     if size > limits.answer_item_bytes:
         return f"one item of an answer may have {bound(limits.answer_item_bytes)}"
-    return (
-        f"this {limits.deployment} sends at most {bound(limits.answer_bytes)} in one answer"
-        f"{limits.platform}"
-    )
+    most = max(limits.answer_bytes, limits.linked_bytes)
+    platform = "" if limits.linked_bytes else limits.platform
+    return f"this {limits.deployment} sends at most {bound(most)} in one answer{platform}"
 
 
 def _name(file_name: str, mime_type: str, number: int) -> str:
@@ -103,6 +126,17 @@ def _unique(name: str, names: set[str]) -> str:
         unique = f"{stem}-{number}{dot}{extension}"
     names.add(unique)
     return unique
+
+
+def _link_block(uri: str, mime_type: str, name: str, size: int) -> dict[str, Any]:
+    return {
+        "type": "resource_link",
+        "uri": uri,
+        "name": name,
+        "description": f"Download it within {MEDIA_LINK_SECONDS // 60} minutes",
+        "mimeType": mime_type,
+        "size": size,
+    }
 
 
 def _block(mime_type: str, text: str, name: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from nacre.being.memory.search.opening_context import ContextBlocks
 from nacre.being.memory.search.queries import MemoryQueries
 from nacre.being.orders.media.chat_parts import MediaAbilities, parts_for
 from nacre.being.orders.media.incoming import Attachment, read_attachments
+from nacre.being.orders.media.linked_media import LinkedMedia, SentMedia
 from nacre.being.orders.media.outgoing import fit
 from nacre.being.orders.order.agent import Agent
 from nacre.being.orders.order.answer import combined
@@ -28,7 +29,7 @@ from nacre.being.orders.sessions.store import SessionStore
 from nacre.being.patrol.planning.model_choice import ModelAccess
 from nacre.core.clock import Clock
 from nacre.core.errors import ConfigurationError, ModelError, NacreError, ToolError
-from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.jobs.lease import Lease
 from nacre.ports.chat import Chat
 from nacre.protocol.context import Context
@@ -110,6 +111,7 @@ class Orders:
     limits: OrderLimits
     clock: Clock
     rng: Random
+    linked: LinkedMedia | None = None
 
     async def take(
         self,
@@ -128,12 +130,39 @@ class Orders:
         """
         check_message(message)
         key = session_key_for(principal, session_key, now=self.clock(), rng=self.rng)
-        attachments = read_attachments(images, files, self.limits.media)
-        llm_key = self._llm_key(principal.being_id, context.llm_api_key)
+        being_id = principal.being_id
+        sent = None
+        if self.linked is not None:
+            if offers := self.linked.offers(being_id, images, files, self.limits.media):
+                return OrderAnswer(offers, key.key)
+            sent = self.linked.named(being_id, images, files, self.limits.media)
+        attachments = self._attachments(images, files, sent)
+        llm_key = self._llm_key(being_id, context.llm_api_key)
         await context.as_task(group=f"order#{key.session_id[:32]}" if key.is_kept else None)
         order = OrderRequest(principal, context, message, key, attachments, llm_key)
+        if sent is not None and self.linked is not None and sent.uploads:
+            order = replace(order, attachments=self._uploaded(self.linked, order, sent))
         with asyncio.Runner() as runner:
-            return runner.run(self._carry_out(order))
+            answer = runner.run(self._carry_out(order))
+        if sent is not None and self.linked is not None and context.task is None:
+            with suppress(NacreError):  # what is left is deleted after a day
+                self.linked.drop(being_id, sent)
+        return answer
+
+    def _attachments(
+        self, images: Any, files: Any, sent: SentMedia | None
+    ) -> tuple[Attachment, ...]:
+        """Return the attachments of a call; none yet if it names uploads."""
+        if sent is not None and sent.uploads:
+            return ()
+        return read_attachments(images, files, self.limits.media)
+
+    def _uploaded(
+        self, linked: LinkedMedia, order: OrderRequest, sent: SentMedia
+    ) -> tuple[Attachment, ...]:
+        """Return the attachments of an order, with those that were uploaded."""
+        images, files = linked.fetched(order.principal.being_id, sent, turn=order.turn_id(self.rng))
+        return read_attachments(images, files, self.limits.media.with_uploads())
 
     def _llm_key(self, being_id: str, sent: str | None) -> str:
         try:
@@ -228,7 +257,9 @@ class Orders:
             called = ", ".join(sorted(toolbox.called))
             raise ToolError(f"{failure}. Before that these tools were called: {called}") from None
         text = combined(parts.parts, parts.final)
-        fitted = fit(parts.media, self.limits.media, text_bytes=len(text.encode()))
+        link = None if self.linked is None else self.linked.download(being_id)
+        size = len(text.encode())
+        fitted = fit(parts.media, self.limits.media, text_bytes=size, link=link)
         return Reply(
             text=text,
             remarks=[*parts.remarks, *fitted.left_out],

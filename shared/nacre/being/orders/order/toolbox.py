@@ -144,7 +144,7 @@ class Toolbox:
 def _usable_tools(surface: Surface, context: Context) -> Definitions:
     """Return the tools that the caller sees, except for those that an order has no use for."""
     if isinstance(surface, GatheringSource) and not surface.is_gathered():
-        surface.gather()
+        surface.gather(context.principal)
     tools = (
         surface.tools_for(context.principal)
         if isinstance(surface, SelectiveSource)
@@ -175,6 +175,7 @@ def _inner_context(context: Context, deadline: OrderDeadline) -> Context:
         handler_state={},  # an approval of the order does not approve calls within it
         takes_task=False,
         task=None,
+        via=None,
     )
 
 

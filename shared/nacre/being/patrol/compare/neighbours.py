@@ -6,6 +6,7 @@ all clusters, and it reads as much among a hundred thousand memories as among a 
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import chain, zip_longest
 
 from nacre.being.memory.index.cluster_vectors import (
@@ -15,7 +16,7 @@ from nacre.being.memory.index.cluster_vectors import (
     vector_place,
 )
 from nacre.being.memory.index.sync import IndexSync
-from nacre.being.memory.index.vector_items import VECTOR_OF
+from nacre.being.memory.index.vector_items import VECTOR_OF, from_item, is_point, point_id
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Cluster, Node, Scene
 from nacre.being.memory.store.nodes import Nodes
@@ -25,8 +26,8 @@ from nacre.being.patrol.compare.space import Space, Spot
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import CLUSTER_MEMBERS
 from nacre.ports.embedder import Vector
-from nacre.ports.items.table import Item, Key, Table
-from nacre.ports.vectors import Filter, Hit, Question
+from nacre.ports.items.table import Delete, Item, Key, Put, Table, Write
+from nacre.ports.vectors import Candidates, Filter, Hit, HoldsPoints, Question, VectorIndex
 from nacre.text.analysis import terms
 
 _STATES = frozenset({"active", "dying", "dead", "hidden"})
@@ -58,6 +59,34 @@ class CandidateCluster:
     nearness: float = 0.0
 
 
+class RunIndex:
+    """The index of one Being in a run. An index that reads all its points reads them once.
+
+    Memories that others change meanwhile are found as they were, and compared as they are.
+    """
+
+    def __init__(self, being_id: str, index: VectorIndex) -> None:
+        self._being_id = being_id
+        self._index = index
+        self._held = index.hold(being_id) if isinstance(index, HoldsPoints) else None
+
+    def search(self, question: Question) -> Candidates:
+        """Return the hits of a question; raises UnavailableError if the index fails."""
+        if self._held is not None:
+            return self._held.search(question)
+        return self._index.search(self._being_id, question)
+
+    def follow(self, writes: Sequence[Write]) -> None:
+        """Take in the points that a committed transaction of the run has changed."""
+        if self._held is None:
+            return
+        for write in writes:
+            if isinstance(write, Put) and is_point(self._being_id, Key.of(write.item)):
+                self._held.upsert([from_item(write.item).point(self._index.emb_id)])
+            elif isinstance(write, Delete) and is_point(self._being_id, write.key):
+                self._held.delete([point_id(write.key)])
+
+
 class NeighbourSearch:
     """Searches the memory of one Being for the neighbours of a note."""
 
@@ -67,11 +96,20 @@ class NeighbourSearch:
         self._indexing = indexing
         self._being_id = being_id
 
+    @cached_property
+    def index(self) -> "RunIndex":
+        """The index that the run searches, opened when it is first used."""
+        reading = self._indexing.active_index(self._being_id)
+        return RunIndex(self._being_id, reading.index)
+
+    def follow(self, writes: Sequence[Write]) -> None:
+        """Take in the points that a committed transaction of the run has changed."""
+        if "index" in self.__dict__:  # else it is read with them
+            self.index.follow(writes)
+
     def around(self, vector: Vector, text: str, space: Space) -> Neighbours:
         """Return the neighbours of a note; raises UnavailableError if the index fails."""
-        reading = self._indexing.active_index(self._being_id)
-        hits = reading.index.search(
-            self._being_id,
+        hits = self.index.search(
             Question(
                 dense=vector if space.embedder is not None and any(vector) else None,
                 sparse=tuple(dict.fromkeys(terms(text))),

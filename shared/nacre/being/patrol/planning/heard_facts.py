@@ -1,4 +1,4 @@
-"""Scenes from messages without a model: what a user says about themselves, kept as heard."""
+"""Scenes from messages without a model: facts that users state about themselves, in their words."""
 
 import re
 from collections.abc import Sequence
@@ -46,6 +46,8 @@ def heard_scenes(
                 source="extract",
                 trust="user",
                 evidence=(entry.message.message_id,),
+                client=entry.message.client,
+                session=entry.message.session,
                 themes=(HEARD,),
             )
             for ordinal, fact in enumerate(facts)

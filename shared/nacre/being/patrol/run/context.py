@@ -32,6 +32,7 @@ class RunContext:
     planner: Planner | None
     renew_lease: Callable[[], None]
     heard_facts: int = 0  # the most that rules may find in the messages of a day
+    captured_facts: int = 0  # the same in messages that were captured from clients
 
     @cached_property
     def space(self) -> Space:
@@ -56,6 +57,11 @@ class RunContext:
         return IndexUpdates(self.indexing, self.being_id)
 
     @cached_property
+    def recalled(self) -> set[str]:
+        """The ids of nodes whose recalls were just counted: an index may not list them yet."""
+        return set()
+
+    @cached_property
     def runs(self) -> Runs:
         """The stored runs and their plans."""
         return Runs(self.table)
@@ -71,6 +77,8 @@ class RunContext:
         """Commit writes through the ledger, then apply their index updates."""
         self.ledger.commit(writes, counts=counts, reasons=reasons, meta=meta)
         self.index_updates.apply(writes)
+        if "neighbours" in self.__dict__:
+            self.neighbours.follow(writes)
 
     def plan(self, name: str) -> list[Any] | None:
         """Return the stored plan of this run with this name; None before it is stored."""

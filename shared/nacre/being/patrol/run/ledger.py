@@ -89,9 +89,18 @@ class Ledger:
         """Store a reason without other writes; it counts once, even if a step is repeated."""
         self.commit([], also={REASON + reason: 1})
 
-    def plan(self, name: str, entries: Sequence[Value], *, step: int, **more: Any) -> None:
-        """Store the decisions of a step before any of them is applied."""
-        self.commit(chunks(self._place.pk, self.run, name, entries), step=step, **more)
+    def plan(
+        self,
+        name: str,
+        entries: Sequence[Value],
+        *,
+        step: int,
+        writes: Sequence[Write] = (),
+        **more: Any,
+    ) -> None:
+        """Store the decisions of a step, and further writes, before any of them is applied."""
+        parts = chunks(self._place.pk, self.run, name, entries)
+        self.commit([*parts, *writes], step=step, **more)
 
 
 def chunks(partition: str, run: Run, name: str, entries: Sequence[Value]) -> list[Write]:

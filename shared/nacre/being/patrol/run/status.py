@@ -62,6 +62,7 @@ _WORDS = {
     "nodes_created": ("new memory", "new memories"),
     "evidence_added": ("scene added to a known memory", "scenes added to known memories"),
     "invalid": ("scene refused", "scenes refused"),
+    "recalls": ("recall counted", "recalls counted"),
     "refreshed": ("memory strengthened", "memories strengthened"),
     "dying": ("memory fading", "memories fading"),
     "dead": ("memory forgotten", "memories forgotten"),

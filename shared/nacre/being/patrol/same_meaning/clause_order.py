@@ -6,6 +6,7 @@ belong to another verb, a noun, a negation or a quantity. No word changes, and n
 
 from nacre.being.patrol.same_meaning import english_words as en
 from nacre.being.patrol.same_meaning.clause_grammar import clause, is_name, is_noun
+from nacre.being.patrol.same_meaning.event_words import ASKING, CITIES, INDEFINITE
 from nacre.being.patrol.same_meaning.sentences import Sentence
 
 _TIMED = frozenset(("when", "whenever", "before", "after", "since", "until"))
@@ -38,6 +39,8 @@ def _front_clause(words: Sentence) -> Sentence | None:
         return None
     if aside[0] in _TIMED and not _takes_time(main.verb, main_words):
         return None
+    if aside[0] in ("if", "when", "whenever") and main.verb in ASKING and not main.has_object:
+        return None  # "Ann read when the shop opens"
     return (*words[len(words) - len(main_words) :], *aside)
 
 
@@ -56,7 +59,7 @@ def _front_time(words: Sentence) -> Sentence | None:
         main = clause(_as_we(main_words))
         if main is None or not _takes_time(main.verb, main_words):
             return None
-        if time[0] == "every" and {"a", "an"} & {*main_words}:
+        if time[0] == "every" and INDEFINITE & {*main_words}:
             return None  # a new one each time, or always the same
         if time[:2] in (("after", "the"), ("before", "the")) and main.ends_in_noun:
             return None  # "the house after the bridge"
@@ -142,6 +145,7 @@ def _with_recipient_last(words: Sentence) -> Sentence | None:
     if len(words) != 5 or words[1] not in ("gave", "lent") or words[3] != "the":
         return None
     giver, taker = words[0], words[2]
-    if {giver.lower(), taker.lower()} <= en.FIRST_NAMES and is_noun(words[4]):
+    names = {giver.lower(), taker.lower()}
+    if names <= en.FIRST_NAMES and taker.lower() not in CITIES and is_noun(words[4]):
         return (giver, words[1], "the", words[4], "to", taker)
     return None

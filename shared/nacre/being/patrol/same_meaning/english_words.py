@@ -59,7 +59,7 @@ def _doubles(base: str) -> bool:
     return base in {
         "admit", "ban", "cancel", "chat", "clap", "drop", "fit", "grab", "hug", "knit", "mop",
         "permit", "pin", "plan", "plug", "prefer", "refer", "rob", "scan", "ship", "shop", "slip",
-        "stop", "swap", "tap", "tip", "travel", "trim", "wrap",
+        "stop", "swap", "tap", "tip", "travel", "trim", "wrap", "jog", "slam", "skip", "strip",
     }  # fmt: skip
 
 
@@ -175,7 +175,7 @@ ENGLISH = word_set(
     """
     the they she it it's there's my your our their did does were with this which and from because
     when while although unless until how that would should since before every both three four
-    five seven eight nine eleven twelve ago
+    five seven eight nine eleven twelve ago you if
     monday tuesday wednesday thursday friday saturday sunday
     """
 ) | (
@@ -207,7 +207,7 @@ LITERAL = word_set(
     names named nickname alias quote title phrase
     """
 )
-"""Words that show that others may be data, whose exact spelling counts."""
+"""Words that show that a text may contain data, whose exact spelling counts."""
 
 ADJECTIVES = word_set(
     """
@@ -228,6 +228,9 @@ BASE_OF_VOICE = word_set(
     push raise reach read refuse reject remove repair replace rescue review reward rob save
     scold sell send serve sew sign sing solve spill start steal sting strike sweep teach test
     throw train translate treat trust update use visit wash water win wipe write wrap
+    approve block borrow call cancel close contact examine find fold freeze fund give grant hand
+    host knit mark lend need offer own postpone punch reject rent run schedule search see send
+    show sink smash stop support teach tear trim vaccinate welcome
     """
 )
 VOICE_PARTICIPLES: dict[str, tuple[str, ...]] = {
@@ -293,7 +296,7 @@ EVENTS = word_set(
     election strike test surgery operation meetings flights parties classes lessons exams
     """
 )
-"""What may be fixed for another time than the one at which something is done with it."""
+"""Nouns such as "train" or "appointment", whose own time may differ from the time of the action."""
 
 TITLES = word_set("Dr Mr Mrs Ms Uncle Aunt Aunty Doctor Professor")
 AGENTS = word_set(
@@ -310,14 +313,21 @@ AGENTS = word_set(
     secretary singer soldier student students surgeon tailor teacher teachers technician tenant
     tenants landlord landlady boss customer customers client waiter waitress writer vet
     company committee board council government jury team police army choir union
-    insurance parser scheduler compiler
+    insurance parser scheduler compiler bot robot babysitter caretaker courier donor engineers
+    builders dentists actors artists
+    cleaner
+    dermatologist cardiologist physiotherapist therapist inspector intern apprentice instructor
+    midwife paramedic plasterer roofer locksmith postwoman policewoman officer clerk cashier
+    accountant auditor consultant contractor supplier tutor translator volunteer volunteers
+    landscaper optician orthodontist paediatrician psychologist seamstress tiler trainer
+    locksmiths builders movers nurses doctors singers farmers workers band orchestra
     """
 )
-"""Who or what can do something, and is no place beside which it could have been done."""
-BEASTS = word_set(
+"""Nouns that act, and that are not places: "by the doctor" names who did it, not where."""
+ANIMALS = word_set(
     """
     dog dogs cat cats horse wasp bee mosquito spider fox wolf bear snake shark storm flood wind
-    earthquake hurricane lightning
+    earthquake hurricane lightning hail frost fox foxes
     """
 )
 HARMS = word_set(
@@ -326,11 +336,11 @@ HARMS = word_set(
     sting strike
     """
 )
-"""What beasts and weather do; other things may have been done beside them."""
+"""Verbs of animals and weather; with other verbs, "by the dog" may say where."""
 HARMED = frozenset(part for base in HARMS for part in participles_of(base))
-DESTINATIONS = word_set("station airport hospital school wedding")
+DESTINATIONS = word_set("station airport hospital school wedding ceremony party")
 SEVERAL = frozenset(
-    word for word in AGENTS | BEASTS if word.endswith("s") and not word.endswith("ss")
+    word for word in AGENTS | ANIMALS if word.endswith("s") and not word.endswith("ss")
 ) | word_set("children people police us them me you")
 FIRST_NAMES = word_set(
     """
@@ -360,6 +370,15 @@ FIRST_NAMES = word_set(
     sophia sophie stefan stefanie stella stephan stephen steve steven susan susanne sven sylvia
     tania tanja tariq tatiana ted teresa theo theresa thomas tim tina tobias tom tomas tony ulla
     ulrich ursula uwe valentina vanessa vera veronica viktor vincent walter wanda wei wendy
+    sofia ludmila fatou nadja priscilla noor inés zeynep kofi ama kwame chidi ngozi aya yuki kenji
+    hiroshi haruto sakura minh linh thuy rajesh sunita anil deepa arjun kavya meera vikram lakshmi
+    farah layla leila samir karima rashid youssef ingmar lasse bjorn sigurd ebba elin joel silas
+    otis edna hugh owen rhys cerys niamh aoife sinead declan padraig seamus darragh rosie poppy
+    hattie percy cedric clement gaston marcel odile colette mathilde camille manon etienne bastien
+    guillaume thierry agathe benoit margot yann joao thiago beatriz rafaela leonor tiago nuno
+    catarina mariana fernanda matteo giorgio tommaso alessandro chiara elisa federica paolo pietro
+    giuseppe raquel nuria jaime ignacio alvaro esteban rocio celia graciela karsten heiner jutta
+    anneliese gisela wolfgang dietrich annika lennart torsten malte rosalía ola
     wilhelm william yasmin yusuf yvonne zoe grandma grandpa mum dad mom granny
     """
 )
@@ -397,7 +416,7 @@ PHRASES = [
         ("know whether or not", "know whether"),
     )
 ]
-"""Phrases with the word that they stand for, whatever is beside them."""
+"""Phrases and the shorter ones that replace them in every context."""
 
 COUNTED = word_set(
     """
@@ -405,16 +424,16 @@ COUNTED = word_set(
     supermarket library restaurant balcony basement sofa fridge suitcase wallet laptop appointment
     """
 )
-"""Nouns of one thing each that stand without an article only in notes."""
-SEEN = [("dentist",), ("doctor",), ("vet",)]
-"""Whom somebody goes to; without "to" such a noun may be what somebody is."""
+"""Singular nouns that lack an article only in notes."""
+VISITED = [("dentist",), ("doctor",), ("vet",)]
+"""People whom one visits; without "to" the noun may be somebody's own profession."""
 GETTING = word_set("bought sold rents rented visited visits forgot has have")
 
 CONTRACTIONS = {
     "can't": "cannot", "won't": "will not", "shan't": "shall not", "i'm": "I am",
 }  # fmt: skip
 FILLERS = ("by the way, ", "actually, ", "in fact, ", "incidentally, ")
-"""Openings that say nothing."""
+"""Openings without content."""
 OPENING = word_set(
     """
     the a an my our your his her its their we you he she they it there this these those when
@@ -462,3 +481,21 @@ IZE = word_set(
     """
 )
 """Stems that are spelled with -ise or -ize alike."""
+
+AFTER_ORDERS = word_set("up off out down away back over only me us him them it")
+"""Words after a verb that show that it is an order."""
+ORDER_VERBS = word_set(
+    "pick take bring call tell ask give send meet drop put turn switch feed help invite remind pay"
+)
+"""Verbs that begin an order to do something with a person."""
+OFTEN_ENGLISH = word_set("to of with from by has")
+"""Words of which two in one sentence show that it is English."""
+KEYS = word_set("key keys plate")
+"""Words that may be things as well as data."""
+SMALL_OPENINGS = word_set(
+    """
+    somebody someone nobody everybody everyone there never neither between during until without
+    despite according thanks due near behind under over above below beside inside against
+    throughout across along among around once though even whether
+    """
+)

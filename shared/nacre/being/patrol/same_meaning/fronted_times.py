@@ -6,7 +6,9 @@ Friday") or to another clause ("he promised to pay in March").
 
 import re
 
+from nacre.being.patrol.same_meaning import event_words as ev
 from nacre.being.patrol.same_meaning.english_words import word_set
+from nacre.being.patrol.same_meaning.phrases import noun_phrase
 
 _DAYS_DE = "Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag"
 _MONTHS_DE = (
@@ -19,6 +21,8 @@ _TIME_DE = (
 )
 _SUBJECT_DE = r"(?:[Ii]ch|[Ww]ir|[Ee]r|[A-ZÄÖÜ][a-zäöüß]+)"
 _GERMAN = re.compile(rf"({_TIME_DE}) ([a-zäöüß]+) ({_SUBJECT_DE})((?: [a-zäöüß].*)?)")
+
+_INFINITIVE = re.compile(r" zu [a-zäöüß]+n\b| [a-zäöüß]+zu[a-zäöüß]+n\b")
 
 _TIME_ZH = (
     "(?:每个?|下个?|上个?|这个?)?(?:星期|周)[一二三四五六日天]|每天|明天|昨天|今天|下个月|上个月|"
@@ -43,7 +47,7 @@ _ENGLISH = re.compile(rf"({_TIME}),? (.+)")
 _VERBS = word_set(
     """
 lives lived works worked visits visited repairs repaired broke feeds fed cleans cleaned
-paints painted plays played uses died arrived arrives swims swam runs ran cooks
+plays played uses died arrived arrives swims swam runs ran cooks
 cooked teaches taught drinks eats closes opens
 """
 )
@@ -61,7 +65,7 @@ def with_late_time(text: str) -> str:
     """Return a sentence with its first words, if they are a time, where they may stand as well."""
     end = "." if text.endswith((".", "。")) else ""
     body = text[:-1] if end else text
-    if match := _GERMAN.fullmatch(body):
+    if (match := _GERMAN.fullmatch(body)) and not _INFINITIVE.search(match[4]):
         time, verb, subject, rest = match.groups()
         return f"{_upper(subject)} {verb} {_lower(time)}{rest}{end}"
     if match := _CHINESE.fullmatch(body):
@@ -74,14 +78,24 @@ def with_late_time(text: str) -> str:
 
 def _is_simple(sentence: str) -> bool:
     """Return whether a sentence is one clause with a verb of the list, and no time or place."""
-    words = sentence.split(" ")
-    low = [word.lower() for word in words]
+    words = tuple(sentence.split(" "))
+    verb = next((place for place, word in enumerate(words) if word in _VERBS), 0)
+    subject = (words[0] if _is_capital(words[0]) else words[0].lower(), *words[1:verb])
+    low = {word.lower() for word in words}
     return (
         3 <= len(words) <= 8
-        and sum(word in _VERBS for word in words) == 1
-        and not _BESIDE & {*low}
+        and noun_phrase(subject, 0) == verb > 0
+        and not _BESIDE & low
+        and not (ev.QUANTIFIED | ev.NEGATIVE | ev.FOCUS | ev.ADVERBS | {"a", "an", "one"}) & low
+        and not (ev.VERB_FORMS | ev.AUXILIARIES) & {*words[verb + 1 :]}
+        and not any(word.endswith("ing") for word in words[verb + 1 :])
         and all(word.replace("'", "").isalpha() for word in words)
     )
+
+
+def _is_capital(word: str) -> bool:
+    """Return whether the first word is a name, and not an article or a possessive."""
+    return word.lower() not in ev.DETERMINERS | ev.PRONOUNS
 
 
 def _upper(text: str) -> str:

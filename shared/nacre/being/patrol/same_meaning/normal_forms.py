@@ -1,6 +1,6 @@
-"""One spelling for what has several in a language: numbers, titles, hours, amounts, openings.
+"""One spelling for words that have several: numbers, titles, hours, amounts, openings.
 
-Each form is a table entry that cannot change the meaning. What has two meanings stays as it is.
+Each form is a table entry that cannot change the meaning. Words with two meanings stay as they are.
 """
 
 import re
@@ -103,6 +103,9 @@ vírgula
 """
 )
 
+# "A Pedro" is "to Pedro", so each article goes only before the names that it fits.
+_WITH_A = "Ana|Beatriz|Catarina|Carla|Joana|Maria|Mariana|Rita|Sofia|Teresa"
+_WITH_O = "Bruno|João|José|Luís|Miguel|Nuno|Paulo|Pedro|Rui|Tiago"
 _CAPITAL = r"(?=[A-ZÀ-Þ])"
 _START = r"(?<![\w.])"
 _Form = tuple[re.Pattern[str], str]
@@ -126,7 +129,10 @@ _ALL = _forms(
     (r"(?<=\d)\s?(?:%|per ?cent\b)", " %"),
     (r"€ ?(\d[\d.,]*\d|\d)(?![\d.,]*\d)", r"\1 €"),
     (r"(?<=\d) ?(?:€|euros?\b|Euros?\b)", " €"),
+    (r"(?<=\d) (?=(?:mg|kg|g|ml|cl|cm|mm|km|GB|MB|TB|°C|°F)\b)", ""),
 )
+# For every language: a title that only French writes so, and the full stop after a sign.
+_MADAME = _forms((r"\bMme " + _CAPITAL, "Madame "), (r"(?<=[€%])\.$", ""))
 _OF: Mapping[str, tuple[_Form, ...]] = {
     "en": _forms(
         *(
@@ -152,11 +158,26 @@ _OF: Mapping[str, tuple[_Form, ...]] = {
         (r"£(\d{1,3}),(\d{3})(?![\d.,]*\d)", r"£\1\2"),
         (r"\bhalf past (\d{1,2})\b", r"\1:30"),
         (r"\bquarter past (\d{1,2})\b", r"\1:15"),
-        (r"(?<![:.\d])(\d{1,2})(?::00)? ?(a|p)\.?m\b\.?", r"\1:00 \2m"),
-        (r"\b(\d{1,2}:\d\d) ?(a|p)\.?m\b\.?", r"\1 \2m"),
+        (r"(?<![:.\d])(\d{1,2})(?::00)? ?([ap])\.?m\b\.?", r"\1:00 \2m"),
+        (r"\b(\d{1,2}:\d\d) ?([ap])\.?m\b\.?", r"\1 \2m"),
+        (r"(?<=\d) ?(?:AM|A\.M\.)(?=[ ,.]|$)", " am"),
+        (r"(?<=\d) ?(?:PM|P\.M\.)(?=[ ,.]|$)", " pm"),
+        (r"(?<=[\d ][A-Z])((?:[a-z]+)) St\.?$", r"\1 Street"),
+        (r"\b(\d+) (kilos?|kilograms?|kilogrammes?)\b", r"\1kg"),
+        (r"\b(\d+) minutes?\b", r"\1 min"),
+        (r"\b(\d+) (?:metres?|meters?)\b", r"\1 m"),
+        (r"\b(\d+) (?:litres?|liters?)\b", r"\1 l"),
         (r"\b(e)-mail\b", r"\1mail"),
     ),
     "de": _forms(
+        (r"(?<!,) in dem (?=[A-ZÄÖÜ])", " im "),
+        (r"^In dem (?=[A-ZÄÖÜ])", "Im "),
+        (r"(?<!,) an dem (?=[A-ZÄÖÜ])", " am "),
+        (r"(?<!,) zu der (?=[A-ZÄÖÜ])", " zur "),
+        (r"(?<!,) zu dem (?=[A-ZÄÖÜ])", " zum "),
+        (r"(?<!,) bei dem (?=[A-ZÄÖÜ])", " beim "),
+        (r"(?<!,) von dem (?=[A-ZÄÖÜ])", " vom "),
+        (r"\b([Ii])ch hab\b", r"\1ch habe"),
         (r"\bDr\. " + _CAPITAL, "Doktor "),
         (r"\bProf\. " + _CAPITAL, "Professor "),
         (r"(?<=[Ss])tr\. (?=\d)", "traße "),
@@ -168,6 +189,9 @@ _OF: Mapping[str, tuple[_Form, ...]] = {
         (r"\b(?:bzgl)\.", "bezüglich"),
     ),
     "fr": _forms(
+        (r"^Moi, je (?=[a-z])", "Je "),
+        (r"\b([Jj])e n'(?=[aàeéèhiou]\w* pas\b)", r"\1'"),
+        (r"\b(je|tu|il|elle|on|nous|vous|Je|Tu|Il|Elle|On|Nous|Vous) ne (?=\w+ pas\b)", r"\1 "),
         (r"\bMme ", "Madame "),
         (r"\bM\. " + _CAPITAL, "Monsieur "),
         (r"\bDr\.? " + _CAPITAL, "docteur "),
@@ -182,12 +206,15 @@ _OF: Mapping[str, tuple[_Form, ...]] = {
         (r"^Yo (no )?(?=[a-záéíóúñ]+o\b)", r"\1"),
     ),
     "it": _forms(
+        (r"^Io (?!solo |stesso |quando )(non )?(?=(?:sono|ho|[a-z]{3,}o)\b)", r"\1"),
         (r"\b[Dd]ott\.ssa " + _CAPITAL, "dottoressa "),
         (r"\b[Dd]ott\. " + _CAPITAL, "dottor "),
         (r"\b[Ss]ig\.ra " + _CAPITAL, "signora "),
         (r"\b[Ss]ig\. " + _CAPITAL, "signor "),
     ),
     "pt": _forms(
+        (r"^Eu (?!mesmo |quando |sozinho )(não )?(?=(?:sou|estou|tenho|[a-z]{3,}o)\b)", r"\1"),
+        (rf"^(?:A (?={_WITH_A})|O (?={_WITH_O}))(\w+\b)(?! (?:e|ou) )", r"\1"),
         (r"\b[Dd]ra\. " + _CAPITAL, "doutora "),
         (r"\b[Dd]r\. " + _CAPITAL, "doutor "),
         (r"\b[Ss]ra\. " + _CAPITAL, "senhora "),
@@ -205,6 +232,11 @@ _OPENINGS = _forms(
         r"(?=(?:the|my|our|his|her|we|you|they|it|there)\b)",
         "",
     ),
+    (r"^(?:Please )?(?:[Rr]emember|[Nn]ote) that (?=I )", ""),
+    (r"^(?:Just so you know|Note to self|FYI|For your information)[,:] (?=\w)", ""),
+    (r"^(?:Well|Oh|Basically|[Yy]ou know|So|Hey|Ok|Okay), (?=\w)(?!\w+ and )", ""),
+    (r"^Oh, and (?=(?:the|my|our|I)\b)", ""),
+    (r"^[Ii]t turns out (?:that )?(?=(?:the|my|our|his|her|we|you|they|I)\b)", "It turns out "),
     (r"^(?:Um|Uh), (?=\w)", ""),
     (r"^Um, so (?=\w)", ""),
     (r"^Also, (?=ich |wir |der |die |das )", ""),
@@ -216,7 +248,7 @@ _OPENINGS = _forms(
     (r"^(?:えっと|ええと)、", ""),
 )
 
-# Names of what has one value: "PIN: 1" says "The PIN is 1".
+# Nouns that have a single value: "PIN: 1" says "The PIN is 1".
 _LABELS = word_set(
     """
 password passwort wlan-passwort wlan code pin codice código contraseña senha blutgruppe
@@ -259,9 +291,9 @@ def normal_form(text: str) -> str:
     language = _language(text)
     if language is not None:
         text = _with_digits(text, _NUMBERS[language])
-    for pattern, form in (*_ALL, *_OF.get(language or "", ())):
+    for pattern, form in (*_ALL, *_MADAME, *_OF.get(language or "", ())):
         text = pattern.sub(form, text)
-    return text
+    return text[:1].upper() + text[1:] if language in ("it", "pt", "es") else text
 
 
 def _labelled(text: str) -> str:
@@ -279,7 +311,24 @@ def _labelled(text: str) -> str:
     return f"{label[0].upper()}{label[1:]}: {text[verb.end() :]}"
 
 
+# The polite end of a sentence, for verbs whose plain end is certain.
+_POLITE = _forms(
+    (r"ています(?=。?$)", "ている"),
+    (r"(?<=[がはに])あります(?=。?$)", "ある"),
+    (r"(?<=[0-9二三四五六七八九][本つ])あります(?=。?$)", "ある"),
+    (r"始まります(?=。?$)", "始まる"),
+    (r"引っ越します(?=。?$)", "引っ越す"),
+    (r"(?<=[一-龯ァ-ヶー]を|[一-龯ァ-ヶー]に)行きます(?=。?$)", "行く"),
+    (r"飲みません(?=。?$)", "飲まない"),
+    (r"食べません(?=。?$)", "食べない"),
+    (r"(?<=[一-龯ァ-ヶー])(?:です|だ)(?=。?$)", ""),
+    (r"(好き|嫌い)(?:です|だ)(?=。?$)", r"\1"),
+)
+
+
 def _eastern(text: str) -> str:
+    for pattern, form in _POLITE:
+        text = pattern.sub(form, text)
     text = _EAST_NUMBER.sub(lambda match: _east_number(match[1]), text)
     text = text.replace("じゃない", "ではない").replace("じゃありません", "ではありません")
     return _JAPANESE_LABEL.sub(r"\1: ", _CHINESE_LABEL.sub(r"\1: ", text))

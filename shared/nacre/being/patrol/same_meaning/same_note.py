@@ -7,9 +7,12 @@ from nacre.being.memory.model.types import SceneText
 from nacre.being.patrol.same_meaning import english_words as en
 from nacre.being.patrol.same_meaning.clause_grammar import clause, is_name, is_noun, places
 from nacre.being.patrol.same_meaning.clause_order import normal_order
+from nacre.being.patrol.same_meaning.events import events
 from nacre.being.patrol.same_meaning.fronted_times import with_late_time
 from nacre.being.patrol.same_meaning.normal_forms import normal_form
+from nacre.being.patrol.same_meaning.other_orders import other_events
 from nacre.being.patrol.same_meaning.sentences import (
+    event_words,
     is_english,
     plain_text,
     sentence_words,
@@ -48,10 +51,23 @@ def same_text(first_text: str, second_text: str, people: frozenset[str] = frozen
     if plain_text(first_text) == plain_text(second_text) or _agree(first_text, second_text, people):
         return True
     first_form, second_form = (normal_form(plain_text(text)) for text in (first_text, second_text))
-    return plain_text(with_late_time(first_form)) == plain_text(with_late_time(second_form)) or (
-        (first_form, second_form) != (first_text, second_text)
-        and _agree(first_form, second_form, people)
+    return (
+        plain_text(with_late_time(first_form)) == plain_text(with_late_time(second_form))
+        or (
+            (first_form, second_form) != (first_text, second_text)
+            and _agree(first_form, second_form, people)
+        )
+        or _tell_one_event(first_form, second_form, people)
+        or not other_events(first_form).isdisjoint(other_events(second_form))
     )
+
+
+def _tell_one_event(first_text: str, second_text: str, people: frozenset[str]) -> bool:
+    """Return whether two English sentences tell one event in other orders and voices."""
+    first, second = event_words(first_text), event_words(second_text)
+    if first is None or second is None or not (is_english(first_text) or is_english(second_text)):
+        return False
+    return not events(first, people).isdisjoint(events(second, people))
 
 
 def _agree(first_text: str, second_text: str, people: frozenset[str]) -> bool:
@@ -106,7 +122,7 @@ def _is_deed(words: Sequence[str]) -> bool:
 def _has_only_people(words: Sequence[str]) -> bool:
     """Return whether each capitalized word is a first name, or follows "to", "from" or "with".
 
-    Other capitalized words may be feasts: "Ann left Easter".
+    Other capitalized words may be holidays: "Ann left Easter".
     """
     return all(
         word.islower()

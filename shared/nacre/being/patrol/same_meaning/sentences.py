@@ -21,6 +21,8 @@ _PART = re.compile(
     r"|\d{1,3}(?:,\d{3})+|\d+(?:st|nd|rd|th)?)([,.;]?)"
 )
 _MAX_WORDS = 60
+_NO_SENTENCE = re.compile(r"[\n\"`()\[\]{}<>|*_#?!\\=]|(?<!\d):|:(?!\d)|(?:^|\s)-")
+_TOKEN = re.compile(r"[^\W_](?:[^\s,;]*[^\W_])?'?|[$€£]\d[\d.,]*|\d[\d.]*%|%|€|&")
 _IZE = re.compile(r"(.+)iz(e|ed|es|er|ers|ing|ation|ations)")
 _YZE = re.compile(r"(anal|paral)yz(e|ed|es|ing)")
 _ORDINAL_DAY = re.compile(r"([12]?\d|3[01])(?:st|nd|rd|th)")
@@ -78,9 +80,81 @@ def sentence_words(text: str) -> Sentence | None:
     )
 
 
+@lru_cache(2048)
+def event_words(text: str) -> Sentence | None:
+    """Return the words of a text for the comparison of events; None if it is no plain sentence.
+
+    Words with digits and signs stay as they are: the comparison moves them, and never changes them.
+    """
+    parts = text.removesuffix(".").split(" ")
+    if len(parts) > _MAX_WORDS or _NO_SENTENCE.search(text):
+        return None
+    tokens: list[str] = []
+    for part in parts:
+        word = part.rstrip(",;")
+        if (
+            len(part) - len(word) > 1
+            or not word
+            or word.endswith(".")
+            or not _TOKEN.fullmatch(word)
+        ):
+            return None
+        tokens += [word, part[-1]] if part != word else [word]
+    words: list[str] = []
+    for place, token in enumerate(tokens):
+        is_first = place == 0 or tokens[place - 1] == ";"
+        after = tokens[place + 1] if place + 1 < len(tokens) else ""
+        word = _small(token, after) if is_first else token
+        words += _uncontracted(word, after)
+    if {word.lower() for word in words} & (en.LITERAL - en.KEYS) or {*words} & en.FOREIGN:
+        return None
+    return tuple(
+        _without_optional_words(
+            _with_usual_times(_with_plain_dates(_with_digits([_spelling(word) for word in words])))
+        )
+    )
+
+
+def _with_usual_times(words: list[str]) -> list[str]:
+    """Return the words with "on 4 June" for "on June 4", and "until" for "till"."""
+    result = [*words]
+    days = en.WEEKDAYS | {day + "s" for day in en.WEEKDAYS}
+    for place in range(1, len(words) - 1):
+        before, word, after = words[place - 1 : place + 2]
+        is_day = after.isdecimal() and len(after) < 3 and words[place + 2 : place + 3] != ["to"]
+        if word in en.MONTHS and is_day and before in ("on", "by", "until", "since"):
+            result[place : place + 2] = [after, word]
+        elif word == "till" and (after[:1].isdigit() or after in days | en.MONTHS | {"noon"}):
+            result[place] = "until"
+        elif word == "&" and before in days and after in days:
+            result[place] = "and"
+    return result
+
+
+def _small(word: str, after: str) -> str:
+    """Return the first word of a sentence as it is written in the middle of one."""
+    low = word.lower()
+    if word != low[:1].upper() + low[1:] or word == "I":
+        return word
+    stem = low.partition("'")[0]
+    if stem in en.OPENING or stem in en.SMALL_OPENINGS:
+        return low
+    is_order = stem in en.BASES and after in en.DETERMINERS | en.OPENING | en.AFTER_ORDERS
+    is_order = is_order or (stem in en.ORDER_VERBS and after[:1].isupper())
+    is_several = low.endswith("s") and stem not in en.FIRST_NAMES
+    is_plural = is_several and after in (en.AUXILIARIES | en.BASES) - {"will", "may", "can"}
+    is_plural = is_plural or (stem in en.ANIMALS and after in en.FINITE)
+    is_noted = stem in en.PASTS_OF and after in en.DETERMINERS
+    return low if is_order or is_plural or is_noted else word
+
+
 def is_english(text: str) -> bool:
     """Return whether a word proves that a text is English; names and similar words do not."""
     low = {word.lower().rstrip(",.;?") for word in _normal(text).split()}
+    if re.search(r"\bI(?:'m| am) [a-z]", _normal(text)):
+        return True
+    if len(low & en.OFTEN_ENGLISH) > 1:
+        return True
     return bool(low & en.ENGLISH) or any(
         word.endswith(("n't", "'re", "'ve", "'ll")) for word in low
     )
@@ -134,7 +208,7 @@ def _with_digits(words: Sequence[str]) -> list[str]:
     for place, word in enumerate(words[:-1]):
         before = words[place - 1] if place else ""
         after = words[place + 1]
-        if not en.is_several(after) or _is_number(before):
+        if not word[0].isalnum() or not en.is_several(after) or _is_number(before):
             continue
         counted[place] = en.NUMBERS.get(word, word.replace(",", ""))
     return counted
@@ -206,7 +280,7 @@ def _is_clear_noun(words: Sentence, place: int) -> bool:
         noun += 1
     after = words[noun + 1] if noun + 1 < len(words) else ""
     is_last = after in ("", ".", "in", "at", "near", "to", "from", "on") or after in en.DATED
-    is_person = before in ("to", "at") and words[noun : noun + 1] in en.SEEN
+    is_person = before in ("to", "at") and words[noun : noun + 1] in en.VISITED
     is_thing = noun < len(words) and words[noun] in en.COUNTED
     return is_last and (is_person or is_thing)
 
@@ -265,6 +339,8 @@ def _is_optional_that(before: Sequence[str], after: Sequence[str]) -> bool:
     if len(before) != 2 or before[0] != "the" or not before[1].islower():
         return False
     tail = after[size + 1 :]
+    if len(tail) > 1 and tail[0] in ("from", "to", "with", "for") and tail[1].istitle():
+        tail = tail[2:]
     if tail and (tail[0].istitle() or tail[0] in en.OBJECTS):
         tail = tail[1:]
     return after[size] in en.PASTS_OF and tail[:1] in (["is"], ["are"], ["was"], ["were"])

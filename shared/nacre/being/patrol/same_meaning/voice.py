@@ -7,11 +7,18 @@ a lamp may be "placed by the piano". No verb of placing is in the list of verbs.
 from collections.abc import Iterator, Sequence
 
 from nacre.being.patrol.same_meaning import english_words as en
+from nacre.being.patrol.same_meaning import event_words as ev
 from nacre.being.patrol.same_meaning.clause_grammar import is_name, is_noun
+from nacre.being.patrol.same_meaning.phrases import is_amount, is_open, noun_phrase, prepositional
 from nacre.being.patrol.same_meaning.sentences import Sentence
 
 _BE = frozenset(("is", "are", "was", "were"))
-_HELPERS = _BE | {"has", "have", "had", "will", "must", "should", "been", "being", "be", "not"}
+_UNSURE = ev.QUANTIFIED | ev.NEGATIVE | ev.FOCUS | {"and", "or"}
+_HELPERS = (
+    _BE
+    | en.word_set("can may might would")
+    | {"has", "have", "had", "will", "must", "should", "been", "being", "be", "not"}
+)
 
 
 def same_by_voice(active: Sentence, passive: Sentence, people: frozenset[str]) -> bool:
@@ -32,8 +39,10 @@ def actives(words: Sentence, people: frozenset[str]) -> Iterator[Sentence]:
         return
     agent, time = _agent(words[by + 1 :])
     between = words[verb + 1 : by]
-    if not _is_agent(agent, words[verb], people) or not _is_between(words[verb], between):
+    if not _is_agent(agent, words[verb], people) or not _is_between(words[verb], between, target):
         return
+    if agent[0] in ev.THIRD_PERSON and any("'" in word or word == "of" for word in target):
+        return  # "Ann's dog was fed by her": she may be Ann, in the active voice she is not
     if target[0].isdecimal() and (agent[0].isdecimal() or "not" in words[start:verb]):
         return
     if agent[0].isdecimal() and "not" in words[start:verb]:
@@ -53,6 +62,9 @@ def actives(words: Sentence, people: frozenset[str]) -> Iterator[Sentence]:
 def _is_target(words: Sentence) -> bool:
     """Return whether these words are one thing or person, without quantities."""
     first, others = words[0], words[1:]
+    is_phrase = noun_phrase(words, 0) == len(words) and not is_amount(first)
+    if is_phrase and not (_UNSURE | ev.THIRD_PERSON) & {*words}:
+        return True
     if not others:
         return first in en.SUBJECTS or is_name(first)
     if is_name(first):
@@ -82,18 +94,21 @@ def _is_time(words: Sentence) -> bool:
 
 
 def _is_agent(words: Sentence, participle: str, people: frozenset[str]) -> bool:
-    agents = en.AGENTS | (en.BEASTS if participle in en.HARMED else frozenset())
+    agents = en.AGENTS | ev.RELATIVES | (en.ANIMALS if participle in en.HARMED else frozenset())
+    agents |= ev.INSTITUTIONS if participle in ev.DECIDED else frozenset()
+    agents |= ev.TOOLS if participle in ev.OPERATED else frozenset()
     match words:
         case (one,):
-            return one in en.OBJECTS or _is_person(one, people)
+            is_weather = one in ev.MASS_WEATHER and participle in en.HARMED
+            return one in en.OBJECTS or _is_person(one, people) or is_weather
         case (title, one) if title in en.TITLES:
             return is_name(one)
         case (one, "and", other):
             return _is_person(one, people) and _is_person(other, people)
-        case (first, *adjectives, noun) if set(adjectives) <= en.ADJECTIVES:
+        case (first, *modifiers, noun) if len(modifiers) < 3 and all(map(is_open, modifiers)):
             is_owner = first.endswith("'s") and _is_person(first[:-2], people)
             return noun in agents and (
-                (first.isdecimal() and noun in en.SEVERAL)
+                (first.isdecimal() and noun in en.SEVERAL and not modifiers)
                 or first in ("the", "a", "an", "my", "our", "your")
                 or is_owner
             )
@@ -106,19 +121,31 @@ def _is_person(word: str, people: frozenset[str]) -> bool:
     return is_name(word) and (low in en.FIRST_NAMES or low in people)
 
 
-def _is_between(participle: str, words: Sentence) -> bool:
+def _is_between(participle: str, words: Sentence, target: Sentence) -> bool:
     """Return whether these words are the goal of an invitation, a colour of paint, or a time."""
     match words:
         case ():
             return True
         case (colour,) if colour in en.COLOURS:
             return participle == "painted"
-        case ("to", "the", noun):
-            return participle in ("invited", "driven") and noun in en.DESTINATIONS
-        case ("to", name):
-            return participle in ("sold", "given", "lent") and is_name(name)
+        case ("to", "the", noun) if participle in ("invited", "driven"):
+            return noun in en.DESTINATIONS
+        case ("to", *_):
+            return participle in ev.GIVEN and prepositional(words, 0) == len(words)
+        case (first, *_) if first in en.DETERMINERS or is_amount(first):
+            is_thing = noun_phrase(words, 0) == len(words)
+            return participle in ev.GIVEN - {"sold"} and is_thing and _is_taker(target)
+        case ("near" | "in" | "at" | "to", *_) if is_name(target[0]) and len(target) == 1:
+            return prepositional(words, 0) == len(words)
         case _:
             return _is_time(words)
+
+
+def _is_taker(words: Sentence) -> bool:
+    """Return whether these words are a person to whom something can be given."""
+    if len(words) == 1:
+        return is_name(words[0]) or words[0] in en.SUBJECTS
+    return words[0] in en.DETERMINERS and words[-1] in ev.RELATIVES
 
 
 def _is_definite(words: Sentence) -> bool:
@@ -153,7 +180,7 @@ def _simple(helpers: Sentence, base: str, *, is_one: bool) -> Iterator[Sentence]
 
 def _compound(helpers: Sentence, participle: str, base: str, *, is_one: bool) -> Iterator[Sentence]:
     match helpers:
-        case ("will" | "must" | "should" as modal, "be"):
+        case ("will" | "must" | "should" | "can" | "may" | "might" | "would" as modal, "be"):
             yield (modal, base)
         case ("has" | "have", "been"):
             yield ("has" if is_one else "have", participle)

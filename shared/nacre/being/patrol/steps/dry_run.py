@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_MESSAGES, PENDING_SCENES, count_in, counters
 from nacre.being.memory.model.types import Scene
+from nacre.being.memory.store.recall_log import counted, recalled_nodes, waiting_recalls
 from nacre.being.patrol.compare.scene_decision import InvalidScene, KnownEvent
 from nacre.being.patrol.planning.plans import MergePlan
 from nacre.being.patrol.run.claim import clock_of, pending_scenes
@@ -19,7 +20,7 @@ from nacre.being.patrol.steps.forget_memories import due_node_ids, faded
 from nacre.being.patrol.steps.merge_memories import proposed_merges
 from nacre.being.patrol.steps.split_clusters import proposed_splits
 from nacre.core.lazy_dataclasses import replace
-from nacre.core.limits import PATROL_FORGOTTEN, PATROL_MOVES, PATROL_SCENES
+from nacre.core.limits import PATROL_FORGOTTEN, PATROL_MOVES, PATROL_RECALLS, PATROL_SCENES
 
 
 def dry_run_receipt(context: RunContext) -> Receipt:
@@ -31,10 +32,10 @@ def dry_run_receipt(context: RunContext) -> Receipt:
     counts: Counter[str] = Counter(scenes_taken=len(scenes))
     reasons: list[str] = []
     _count_assigned(context, scenes, counts)
-    _count_faded(context, clock, counts)
+    recalled_dead = _count_recalled_and_faded(context, clock, counts)
     partition = keys.revivable(context.being_id)
     revived = context.table.query(partition, index="gsi3", limit=PATROL_MOVES)
-    counts["revived"] = len(revived.items)
+    counts["revived"] = len({str(item["sk"]) for item in revived.items} | recalled_dead)
     if context.planner is None:
         reasons.append("no_llm: consolidation skipped")
         reasons += ["no_llm: extraction skipped"] if unread else []
@@ -73,16 +74,27 @@ def _count_assigned(context: RunContext, scenes: Sequence[Scene], counts: Counte
             fingerprints.add(scene.fingerprint)
 
 
-def _count_faded(context: RunContext, clock: int, counts: Counter[str]) -> None:
+def _count_recalled_and_faded(context: RunContext, clock: int, counts: Counter[str]) -> set[str]:
+    """Count these memories, and return the ids of forgotten ones that recalls bring back."""
     touched = context.table.query(
         keys.touched(context.being_id), index="gsi3", limit=PATROL_FORGOTTEN
     )
-    counts["refreshed"] = len(touched.items)
+    entries = waiting_recalls(context.table, context.being_id, limit=PATROL_RECALLS)
+    counts["recalls"] = len(entries)
+    recalled = recalled_nodes(context.table, context.being_id, entries)
+    refreshed = {node_id for node_id, (node, _) in recalled.items() if node.is_living}
+    counts["refreshed"] = len(refreshed.union(str(item["sk"]) for item in touched.items))
     due = due_node_ids(context, clock, PATROL_FORGOTTEN)
-    for node in context.memory.nodes.get_many(context.being_id, due).values():
+    unrecalled = [node_id for node_id in due if node_id not in refreshed]
+    for node in context.memory.nodes.get_many(context.being_id, unrecalled).values():
         after = faded(node, clock)
         if after.status != node.status:
             counts[after.status] += 1
+    return {
+        node_id
+        for node_id, (node, tally) in recalled.items()
+        if counted(node, tally, context.run.now).is_revivable
+    }
 
 
 def _count_merges(context: RunContext, counts: Counter[str], reasons: list[str]) -> None:

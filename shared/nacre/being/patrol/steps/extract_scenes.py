@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_MESSAGES, PENDING_SCENES, count_in
 from nacre.being.memory.model.message_chain import marker_id_of
 from nacre.being.memory.model.types import Message, Scene, SceneDraft
@@ -20,11 +21,14 @@ from nacre.being.patrol.planning.prompt_text import portions
 from nacre.being.patrol.run.context import RunContext
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import PATROL_REFUSALS
-from nacre.ports.items.table import Absent, Change, Key, Present, Put, Update, Value
+from nacre.ports.items.table import SCHEMA, Absent, Change, Key, Present, Put, Update, Value, Write
 
 PLAN = "EXTRACT"
 _AT_ONCE = 40  # messages in one transaction
 _HEARD = "facts_heard"  # of a run: the scenes that rules have found in its messages
+_CAPTURED = "captured_facts_heard"  # the same in messages that were captured from clients
+_FACTS = "facts_"  # of the item of a month, followed by the day: its captured facts
+_COUNTED_MONTHS = 60  # in one run; a transaction has room for no more
 _RUNS_A_DAY = 100  # more than a day has
 _REFUSED = "refused"  # of a waiting message: the number of runs in which the model refused it
 _UNREAD = frozenset({"gsi1pk", "gsi1sk", _REFUSED})
@@ -63,13 +67,19 @@ def _plan(context: RunContext, places: Sequence[Key]) -> list[dict[str, Value]]:
     messages = {place: Message.from_item(items[place]) for place in places if place in items}
     entries: list[dict[str, Value]] = []
     reasons: list[str] = []
+    writes: list[Write] = []
     tokens: Counter[str] = Counter()
     read = len(places)
     if context.planner is None:
         reasons.append("no_llm: extraction skipped")
-        heard = heard_scenes(context.being_id, list(messages.values()), room=_room(context))
-        entries += [draft_to_plain(draft) for draft in heard]
-        tokens[_HEARD] = len(heard)
+        captured = [message for message in messages.values() if message.client is not None]
+        others = [message for message in messages.values() if message.client is None]
+        drafts = heard_scenes(context.being_id, others, room=_room(context))
+        tokens[_HEARD] = len(drafts)
+        captured_facts, writes = _captured_facts(context, captured)
+        drafts += captured_facts
+        tokens[_CAPTURED] = len(captured_facts)
+        entries += [draft_to_plain(draft) for draft in drafts]
     else:
         portions_end = 0  # the number of messages up to the last portion that was read
         for portion in portions(list(messages.values())):
@@ -99,7 +109,13 @@ def _plan(context: RunContext, places: Sequence[Key]) -> list[dict[str, Value]]:
     entries.append({"read": read})
     stored: list[Value] = list(entries)
     context.ledger.plan(
-        PLAN, stored, step=context.run.step, reasons=reasons, counts=tokens, also=also
+        PLAN,
+        stored,
+        step=context.run.step,
+        reasons=reasons,
+        counts=tokens,
+        also=also,
+        writes=writes,
     )
     return entries
 
@@ -110,8 +126,38 @@ def _room(context: RunContext) -> int:
         return 0
     runs = context.runs.page(context.being_id, limit=_RUNS_A_DAY).runs
     today = context.run.now[:10]
-    heard = sum(run.counts.get(_HEARD, 0) for run in runs if run.now[:10] == today)
-    return max(0, context.heard_facts - heard)
+    facts_today = sum(run.counts.get(_HEARD, 0) for run in runs if run.now[:10] == today)
+    return max(0, context.heard_facts - facts_today)
+
+
+def _captured_facts(
+    context: RunContext, messages: Sequence[Message]
+) -> tuple[tuple[SceneDraft, ...], list[Write]]:
+    """Return the facts in captured messages, and the writes that count them for their days.
+
+    The limit is one for each day on which the messages were written, so that an import of a year
+    gives as much as a year of captures.
+    """
+    if not context.captured_facts:
+        return (), []
+    days: dict[str, list[Message]] = {}
+    for message in messages:
+        days.setdefault(message.ts[:10], []).append(message)
+    places = {day: keys.heard(context.being_id, day[:7]) for day in days}
+    items = context.table.get_many(places.values())
+    facts: list[SceneDraft] = []
+    added: dict[Key, dict[str, int]] = {}
+    for day, part in days.items():
+        name = _FACTS + day[8:]
+        room = context.captured_facts - count_in(items.get(places[day], {}), name)
+        drafts = heard_scenes(context.being_id, part, room=max(0, room))
+        if drafts:
+            facts += drafts
+            added.setdefault(places[day], {})[name] = len(drafts)
+    counted = list(added.items())[:_COUNTED_MONTHS]
+    return tuple(facts), [
+        Update(place, Change(set={SCHEMA: 1}, add=counts)) for place, counts in counted
+    ]
 
 
 def _count_refusal(context: RunContext, entry: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ from nacre.core.limits import (
     PATROL_FORGOTTEN,
     PATROL_MESSAGES,
     PATROL_MOVES,
+    PATROL_RECALLS,
     PATROL_REFRESHED,
     PATROL_SCENES,
 )
@@ -43,6 +44,7 @@ from nacre.ports.items.table import (
 )
 
 _CAPS = {
+    "recalls": PATROL_RECALLS,
     "refreshed": PATROL_REFRESHED,
     "revived": PATROL_MOVES,
     "homed": PATROL_SCENES,

@@ -30,10 +30,9 @@ _BATCH = 50  # nodes between two renewals of the lease
 def forget(context: RunContext) -> None:
     """Refresh recalled memories, then fade those that are due; both up to a limit for one run."""
     counts = context.ledger.counts()
-    touched = _node_ids(
-        context, keys.touched(context.being_id), None, PATROL_REFRESHED - counts.get("refreshed", 0)
-    )
-    _for_each(context, touched, _refresh)
+    limit = PATROL_REFRESHED - counts.get("refreshed", 0)
+    listed = _node_ids(context, keys.touched(context.being_id), None, limit)
+    _for_each(context, sorted({*listed, *context.recalled}), _refresh)
     limit = PATROL_FORGOTTEN - counts.get("dying", 0) - counts.get("dead", 0)
     _for_each(context, due_node_ids(context, context.run.clock, limit), _fade)
 
@@ -91,8 +90,7 @@ def _refresh(context: RunContext, node_id: str) -> None:
         return
     after = refresh(node, context.run.clock)
     writes: list[Write] = [replacing(context.being_id, node, after)]
-    if after.status != node.status:
-        writes += context.index_updates.writes([after])
+    writes += context.index_updates.writes([after])
     context.commit(writes, counts={"refreshed": 1})
 
 

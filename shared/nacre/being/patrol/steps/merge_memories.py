@@ -209,10 +209,10 @@ def _apply(context: RunContext, entry: dict[str, Any]) -> None:
             until = None if newer is None else min(newer.when, default=None)
             after = replace(old, superseded_by=by, valid_until=until, version=old.version + 1)
             writes.append(replacing(context.being_id, old, after))
+            live.append(after)
             counts["superseded"] = counts.get("superseded", 0) + 1
     if writes:
-        if live:
-            writes += context.index_updates.writes(live, gone)
+        writes += context.index_updates.writes(live, gone)
         context.commit(writes, counts=counts)
 
 

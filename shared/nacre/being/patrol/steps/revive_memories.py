@@ -24,8 +24,9 @@ def revive(context: RunContext) -> None:
     limit = PATROL_MOVES - counts.get("revived", 0)
     if limit > 0:
         partition = keys.revivable(context.being_id)
-        for item in context.table.query(partition, index="gsi3", limit=limit).items:
-            retry_on_conflict(partial(_revive, context, str(item["sk"])))
+        listed = context.table.query(partition, index="gsi3", limit=limit).items
+        for node_id in sorted({*(str(item["sk"]) for item in listed), *context.recalled}):
+            retry_on_conflict(partial(_revive, context, node_id))
     limit = PATROL_SCENES - counts.get("homed", 0)
     for status in ("active", "dying"):
         if limit > 0:

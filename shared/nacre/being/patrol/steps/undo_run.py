@@ -5,13 +5,14 @@ from functools import partial
 from nacre.being.memory.model.counters import write_counted
 from nacre.being.memory.model.types import merged_id_of
 from nacre.being.memory.repositories import Repositories
-from nacre.being.memory.store.nodes import replacing
+from nacre.being.memory.store.nodes import no_longer_superseded, replacing
 from nacre.being.memory.store.retry import retry_on_conflict
+from nacre.being.memory.text.searchable_text import searchable
 from nacre.being.patrol.planning.plans import MergePlan
 from nacre.being.patrol.run.runs import Runs
 from nacre.being.patrol.steps.merge_memories import PLAN
 from nacre.core.errors import InvalidInputError, NotFoundError
-from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.table import Table
 
 
@@ -66,6 +67,9 @@ def _restore(
     node = memory.nodes.get(being_id, node_id)
     if node is None or node.superseded_by is None or node.superseded_by not in superseded_by:
         return False
-    after = replace(node, superseded_by=None, valid_until=None, version=node.version + 1)
-    write_counted(table, being_id, [replacing(being_id, node, after)])
+    after = no_longer_superseded(node)
+    entries = [searchable(after)] if after.is_indexed else []
+    index_change = memory.edits.index.prepare(being_id, entries)
+    write_counted(table, being_id, [replacing(being_id, node, after), *index_change.writes])
+    index_change.apply()
     return True

@@ -4,9 +4,10 @@ import ssl
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 
-from nacre.core.errors import InvalidInputError
+from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.core.limits import UPSTREAM_REDIRECTS
 from nacre.http_client.address import Address
+from nacre.http_client.bearer import Bearer, BearerClient
 from nacre.http_client.client import HttpClient
 from nacre.http_client.connection import Response
 from nacre.http_client.errors import HttpError
@@ -30,7 +31,13 @@ class RemoteServer:
         self._seconds = seconds
         self._headers = tuple((name.encode(), value.encode("latin-1")) for name, value in headers)
         self._names = frozenset(name for name, _ in headers)
-        self._http = HttpClient(tls=tls, timeout_hint="; --timeout changes how long is waited")
+        self._client = HttpClient(tls=tls, timeout_hint="; --timeout changes how long is waited")
+        self._http: HttpClient | BearerClient = self._client
+
+    def use_login(self, bearer: Bearer) -> None:
+        """Send the tokens of a login with every request, unless a header gives one."""
+        if "authorization" not in self._names:
+            self._http = BearerClient(self._client, bearer, self.address.origin)
 
     async def send(
         self,
@@ -49,7 +56,12 @@ class RemoteServer:
         target, body = address or self.address, whole(body)
         for _ in range(UPSTREAM_REDIRECTS):
             lines = self._lines(method, target, headers, body)
-            response = await self._http.send(method, target, lines, body, seconds=wait)
+            try:
+                response = await self._http.send(method, target, lines, body, seconds=wait)
+            except HttpError:
+                raise
+            except UnavailableError as error:  # the login cannot be renewed now
+                raise HttpError(str(error)) from error
             location = response.headers.get("location")
             if response.status not in (307, 308) or location is None:
                 return response
@@ -101,7 +113,10 @@ def status_text(authority: str, status: int) -> str:
     text = f"{authority} answered {status}{phrase}"
     match status:
         case 401:
-            return f"{text}: it wants a token, or another; give one with --bearer-env VARIABLE"
+            return (
+                f"{text}: it wants a token, or another; log in with 'nacre server login URL', or"
+                " give one with --bearer-env VARIABLE"
+            )
         case 403:
             return f"{text}: what --header gives does not suffice, or it serves only some callers"
         case 301 | 302 | 303 | 307 | 308:

@@ -1,0 +1,37 @@
+"""The directions of questions. `python -m infra.question_directions` writes this file.
+
+Each has its numbers as signed bytes in base 64.
+"""
+
+DIRECTIONS = {
+    "builtin:use-multilingual-3+potion-base-8m:768:1.70": (
+        "2wgQIuopEfTHARUPWQgVAAnKFPX17xwJcOErCAK3AP4Krwsz0QETEfrm2P74CVL15/UaEvID/gkM/AcXE9715OEE"
+        "5xUO6zoe8d8ICtj6926D9AEZA/j5E+gG1fYD+isOx2oGEvQB9f8t8Q+y8/0FAPfkCwUL+Q4U8w388fz8DvIB+gcT"
+        "4PzwPwL+TA0LGff8SBmtEfDy9/cQEwz2FwrnFOkI1wnzT/Ul/uQLEujyAh34+wJ2FAT9GBnjCkIL+Q/g8O/r7e0N"
+        "C/YU7BUGAPb87t7+EPzxD+7uByPhAPwN/vIYABb8Befv/ujmChQLIu3nGu3e5wEPvfHpDwsC5BP4+Pzw4yMSEwTy"
+        "/c3zvwbt+RIBBf8HFQr68egPChIJD7P3BPwE9OTpR70NCvT5FwQG9QgB6EnDAhEO5PrvWe/x9QD3Du38EPELGTm9"
+        "zf3/FOfa2/xGDur89BL4+P71D+ngEuH3Dw/vEg3UDgn43/732ecG+wr6Efn1BMv/GOz97AwHFOYI7v0K+Q0A+QPE"
+        "BBMJ3gr+AwEDEOYI+AQQAPnvAfb5+ALzM/nlCM3gLxBQ5u4G7/bkBuLzMej49QgB3foxGvEIBCsQ/Qj0/PDXExEM"
+        "EvshDfQR/OkkIOz7WiH1Ag7789D6+QHlDETuFQoY7gMOwBISC/72B6bw0Pj98vrMFn/x+OgGFBsQ//4G8QkCDRn+"
+        "DggE/BAK++v7DAoA9Qv8AAD3BQ0P//YJBPf/8Aj9BP8BBff3+/sCE/n+CgPz+xD79fn77/ERBv0F/gD79/8FBPML"
+        "//v+AgP5DP4GAAb66gEL9gUGAQANDO//9Pj/CQju8wf+AwMPBvXz/fgP8/4J+AQG/AQI+AP7/gUGAgkDBAADBP7/"
+        "CPv5DwT/BQcM+wAGAQoHAgD6AP8A+v/5ABIGCgH+/Qv/BQP3AgP8+gUG9AAC/wgJ+PwDAf4F+g0B+AwHAQAGBv/9"
+        "Bf8BA/n8/gQB+wP2CPT2/gcABvwBBfsB//v/BwQE/AUEAfsC/wL6BAf+"
+    ),
+    "builtin:use-multilingual-3+arctic-embed-s:896:1.30": (
+        "3AoRI+kpEvbFABYPVwgWAAnLFfT28BsKcOMpCQK5AP8LsA0z0/8REfrl1/z5C1P15/UbEfIC/QcK/AYVFN305eAE"
+        "6BMP6zoe8t8ICtj49m+D9QEXAvX6E+gE1vcF+SoOx2kFEPUD9v8s9A+z8fsF//rlCwQK+Q4V8wz+9Pr7DvQC+AgT"
+        "4PvwPgAASw0LGPj8RhquEPDy9vgOEQr1FgroFegI1gnxTvUk/OMKEeXxAxz4+wB1FQX+GBjiC0EL+hHh8O/r7e0M"
+        "CfUU7hQGAvf97uD+D/zwDu3sByPi//kOAPEZABT8Bujw/ujlCxQKI+znHO/f6v8Pv/DoEQoC5BT5+Pzw4yITEwXx"
+        "/M3ywQbs+RMDBf4HFQr88ekRCRAHD7P4BP0D9ePpSL0MCfb2FwQG9Qr/50jEAxAO4/rvWvDy9f/3De36EvIKGzi8"
+        "0P0DFejS3f5FDuz98hH39vz3DerfFOD2Dw3xEA7UDQn43v/22eoF+wv7EPr0AssAGOz97AwIFOYJ7f4L+BD/+QPF"
+        "BRII3gr9BAEEEOUJ9wQR/vrwAvf6+ALxM/nlCM3gLxBP5+4G7vnlBeTxMef49gkB3PswGvEHAisQ/gby/PDYFBAO"
+        "EvkfDPQR/+okIu37WCL0Ag379NP6+ALkC0LuFQsW7QMMvxMRC/71B6fw0fj98vzNFn8H+AUPAQL4B/YAEPYSAAAF"
+        "/+sOAff0CwATBv4R9AMN8gwACBABBf/+/gD1DAECBP4IDQoIBwIP/QL97fwDDgAV+v4G/BAN/PAUBgkZCwr8Bwf1"
+        "6gD/+AUBAAgI9/sZAAENDAED+fAVDfwDCvjy/wgIAQMDEQfyAhT2/QgG/gTyBPTzBfEV/QT97vr6BvEBBQP2AfUR"
+        "CwUG6wfs7vfvCu4EAQj1//zx9QAJ/vYc9PnxBP8H+xf3BQf6/QQI9fnz/P33/voQ//f9/PwG/PH6+fjz+wIMBA36"
+        "/gAH+v4FAfcF9gD1BvP67wL+9PsAAQIMBQAFAvj6/P/mCAn2E/4GCfz9BfYY+g8ABfkCDez1/Ab1BQEJCgAACA/7"
+        "Au0O+QUBCf39AQT5+v//DQYHCfYG9wzrBBMQ/PD5+gID/gnpFPn+6vv+8/wDBfEODwEG+gAVAfYC6fv58gYA+Pb8"
+        "9QIBEQP9+vAK9f77A/sKCfUB+vntAvsMEfz//gb5/Pf6BAv0BQc="
+    ),
+}

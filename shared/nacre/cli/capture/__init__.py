@@ -1,0 +1,1 @@
+"""The command `capture`: consent, pauses and exclusions of captured conversations."""

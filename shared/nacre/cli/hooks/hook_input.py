@@ -1,0 +1,102 @@
+"""The input of hooks from each client, and their output for it.
+
+The names are those of Claude Code's hooks. Codex and Gemini CLI use the same ones where it
+matters. Cursor has its own. A plugin of opencode or OpenClaw passes the messages themselves.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from nacre.cli.hooks.transcripts import TranscriptMessage
+
+EVENTS = ("session-start", "user-prompt", "stop", "pre-compact", "session-end")
+CLIENTS = ("claude-code", "codex", "gemini-cli", "cursor", "opencode", "openclaw")
+
+_EVENT_NAMES = {
+    "gemini-cli": {"session-start": "SessionStart", "user-prompt": "BeforeAgent"},
+    "": {"session-start": "SessionStart", "user-prompt": "UserPromptSubmit"},
+}
+
+
+class HookInput(NamedTuple):
+    """The parts of a client's JSON that hooks use."""
+
+    session: str
+    project: str | None
+    transcript: str | None
+    prompt: str
+    messages: list[TranscriptMessage]  # of clients that pass them
+
+
+def input_of(client: str, event: str, payload: Mapping[str, Any], now: str) -> HookInput:
+    """Return the input in a client's JSON; raises ValueError if it names no session."""
+    session = _text(payload, "session_id") or _text(payload, "conversation_id")
+    if not session:
+        raise ValueError("the client's JSON names no session")
+    roots = payload.get("workspace_roots")
+    first_root = roots[0] if isinstance(roots, list) and roots else None
+    project = _text(payload, "cwd") or (first_root if isinstance(first_root, str) else None)
+    messages = [
+        message
+        for entry in _list(payload.get("messages"))
+        if (message := _message(entry)) is not None
+    ]
+    if client == "cursor":
+        messages += _cursor_messages(event, payload, now)
+    return HookInput(
+        session=session,
+        project=project,
+        transcript=_text(payload, "transcript_path") or None,
+        prompt=_text(payload, "prompt"),
+        messages=messages,
+    )
+
+
+def output_of(client: str, event: str, *, context: str = "", notice: str = "") -> str:
+    """Return the JSON that a client takes from a hook; "" if there is nothing to say."""
+    if not context and not notice:
+        return ""
+    if client == "cursor":
+        value: dict[str, Any] = {"additional_context": context} if context else {}
+        if notice:
+            value["user_message"] = notice
+        return json.dumps(value)
+    value = {"systemMessage": notice} if notice else {}
+    if context:
+        names = _EVENT_NAMES.get(client, _EVENT_NAMES[""])
+        value["hookSpecificOutput"] = {
+            "hookEventName": names[event],
+            "additionalContext": context,
+        }
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _cursor_messages(event: str, payload: Mapping[str, Any], now: str) -> list[TranscriptMessage]:
+    """Return the message that a hook of Cursor is about; its transcript has no times."""
+    generation = _text(payload, "generation_id")
+    role, text = (
+        ("user", _text(payload, "prompt"))
+        if event == "user-prompt"
+        else ("assistant", _text(payload, "text"))
+    )
+    id_ = f"{generation}-{role}" if generation else None
+    return [TranscriptMessage(role, text, now, id_)] if text else []
+
+
+def _message(entry: Any) -> TranscriptMessage | None:
+    if not isinstance(entry, dict):
+        return None
+    role, text, at = (_text(entry, name) for name in ("role", "text", "at"))
+    if role not in ("user", "assistant") or not text or not at:
+        return None
+    return TranscriptMessage(role, text, at, _text(entry, "id") or None)
+
+
+def _text(value: Mapping[str, Any], name: str) -> str:
+    text = value.get(name)
+    return text if isinstance(text, str) else ""
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

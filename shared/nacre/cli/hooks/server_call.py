@@ -1,0 +1,164 @@
+"""One call of a tool on the server, over a plain socket: the standard clients load slowly."""
+
+import json
+import os
+import socket
+import time
+from typing import Any
+
+from nacre.core.lazy_dataclasses import dataclass
+
+_VERSION = "2025-11-25"
+_MOST = 4 * 1024 * 1024  # bytes of an answer
+
+
+class ServerCallError(Exception):
+    """The server did not answer the call; the text says why and holds no secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The parts of a server's URL."""
+
+    is_secure: bool
+    host: str
+    port: int
+    path: str
+
+    @property
+    def is_this_machine(self) -> bool:
+        """Return whether the address is one of this machine's loopback interface."""
+        return self.host in ("127.0.0.1", "localhost", "::1")
+
+
+def address_of(url: str) -> Address:
+    """Return the address of a URL; raises ServerCallError if it is not a URL."""
+    scheme, separator, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    host, colon, port = authority.rpartition(":") if authority[-1:] != "]" else (authority, "", "")
+    host, port = (host, port) if colon else (authority, "")
+    is_secure = scheme == "https"
+    if scheme not in ("http", "https") or not separator or not host or "@" in authority:
+        raise ServerCallError("the server's URL is not of the form https://HOST/mcp")
+    if port and not port.isdecimal():
+        raise ServerCallError("the server's URL has no valid port")
+    number = int(port) if port else 443 if is_secure else 80
+    return Address(is_secure, host.strip("[]"), number, slash + path)
+
+
+def running_url(folder: str) -> str | None:
+    """Return the URL of the newest server that runs on a data folder, or None."""
+    newest: tuple[float, str] | None = None
+    try:
+        names = os.listdir(f"{folder}/serving")  # noqa: PTH208 - pathlib loads slowly
+    except OSError:
+        return None
+    for name in names:
+        try:
+            if os.name == "posix":
+                os.kill(int(name), 0)
+            path = f"{folder}/serving/{name}"
+            with open(path, encoding="utf-8") as file:  # noqa: PTH123 - as above
+                entry = (os.stat(path).st_mtime, file.read())  # noqa: PTH116 - as above
+        except (OSError, ValueError):
+            continue
+        newest = max(newest or entry, entry)
+    return newest[1] if newest else None
+
+
+def call_tool(
+    address: Address, token: str, name: str, arguments: dict[str, Any], *, seconds: float
+) -> str:
+    """Return the text that a tool answers; raises ServerCallError within these seconds."""
+    end = time.monotonic() + seconds
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": name, "arguments": arguments},
+    }
+    body = json.dumps(message).encode()
+    head = (
+        f"POST {address.path} HTTP/1.1\r\nHost: {address.host}:{address.port}\r\n"
+        f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+        f"Accept: application/json\r\nMCP-Protocol-Version: {_VERSION}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    try:
+        answer = _exchange(address, head.encode() + body, end)
+    except TimeoutError:
+        raise ServerCallError("the server did not answer in time") from None
+    except OSError as error:
+        raise ServerCallError(f"the server cannot be reached ({error.strerror})") from None
+    return _text_in(answer)
+
+
+def _exchange(address: Address, request: bytes, end: float) -> bytes:
+    connection = socket.create_connection((address.host, address.port), timeout=_left(end))
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if address.is_secure:
+            import ssl
+
+            context = ssl.create_default_context()
+            connection = context.wrap_socket(connection, server_hostname=address.host)
+        connection.settimeout(_left(end))
+        connection.sendall(request)
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            connection.settimeout(_left(end))
+            part = connection.recv(65536)
+            if not part:
+                break
+            parts.append(part)
+            size += len(part)
+            if size > _MOST:
+                raise ServerCallError("the server's answer is too long")
+        return b"".join(parts)
+    finally:
+        connection.close()
+
+
+def _left(end: float) -> float:
+    left = end - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _text_in(answer: bytes) -> str:
+    head, separator, body = answer.partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    status = lines[0].split(" ")[1:2]
+    if not separator or not status or status[0] != "200":
+        code = status[0] if status and status[0].isdecimal() else "no status"
+        hint = {"401": ": the token is not valid; run 'nacre capture allow' again"}.get(code, "")
+        raise ServerCallError(f"the server answered with {code}{hint}")
+    if any(line.lower().replace(" ", "") == "transfer-encoding:chunked" for line in lines):
+        body = _joined(body)
+    try:
+        message = json.loads(body)
+        result = message["result"]
+        text = result["content"][0]["text"]
+    except (ValueError, KeyError, IndexError, TypeError):
+        raise ServerCallError("the server refused the call") from None
+    if result.get("isError"):
+        raise ServerCallError("the tool answered with an error")
+    return str(text)
+
+
+def _joined(body: bytes) -> bytes:
+    """Return a body without the frames of its chunks."""
+    parts = []
+    while body:
+        size, _, rest = body.partition(b"\r\n")
+        try:
+            length = int(size.split(b";")[0], 16)
+        except ValueError:
+            raise ServerCallError("the server's answer cannot be read") from None
+        if length == 0:
+            break
+        parts.append(rest[:length])
+        body = rest[length + 2 :]
+    return b"".join(parts)

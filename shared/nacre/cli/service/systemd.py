@@ -1,0 +1,131 @@
+"""A service of systemd's user manager: Linux."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from nacre.cli.service.definition import MARK, Definition, State, demand, run_program, write
+from nacre.core.errors import ConflictError, InvalidInputError, UnavailableError
+
+NAME = "nacre.service"
+_SYSTEMCTL = ("systemctl", "--user")
+
+
+class SystemdUser:
+    """Writes the unit to the user's configuration, and asks `systemctl --user`."""
+
+    log_command = f"journalctl --user --unit {NAME}"
+
+    def __init__(self, home: str, environment: Mapping[str, str]) -> None:
+        base = environment.get("XDG_CONFIG_HOME", "")
+        # The specification: a relative path there is invalid and ignored.
+        config = Path(base) if base.startswith("/") else Path(home, ".config")
+        self._config = config
+        self.file = str(config / "systemd" / "user" / NAME)
+
+    def text(self, definition: Definition) -> str:
+        """Return the unit."""
+        variables = "".join(
+            f"Environment={_quoted(f'{name}={value}')}\n"
+            for name, value in sorted(definition.environment.items())
+        )
+        secrets = str(self._config / "nacre" / "service.env").replace("%", "%%")
+        # Exit code 2 is a mistake in the settings, which another start does not mend.
+        return (
+            f"# {MARK}; 'nacre service uninstall' removes it.\n"
+            "[Unit]\n"
+            "Description=Nacre, the MCP server of your Beings\n"
+            "StartLimitIntervalSec=0\n"
+            "\n"
+            "[Service]\n"
+            "Type=exec\n"
+            f"ExecStart={' '.join(map(_word, definition.command))}\n"
+            f"{variables}"
+            "# Secrets, if the server needs any, one NAME=VALUE on each line.\n"
+            f"EnvironmentFile=-{secrets}\n"
+            "Restart=always\n"
+            "RestartSec=2\n"
+            "RestartPreventExitStatus=2\n"
+            "UMask=0077\n"
+            "\n"
+            "[Install]\n"
+            "WantedBy=default.target\n"
+        )
+
+    def installed(self) -> Definition | None:
+        """Return the definition in the unit; raise ConflictError if it is not ours."""
+        try:
+            lines = Path(self.file).read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return None
+        if not any(MARK in line for line in lines):
+            raise ConflictError(f"{self.file} was not written by Nacre; remove it first")
+        command: tuple[str, ...] = ()
+        environment = {}
+        for line in lines:
+            key, _, value = line.partition("=")
+            if key == "ExecStart":
+                words = (word.replace("$$", "$") for word in shlex.split(value))
+                command = tuple(word.replace("%%", "%") for word in words)
+            elif key == "Environment":
+                name, _, text = "".join(shlex.split(value)).replace("%%", "%").partition("=")
+                environment[name] = text
+        return Definition(command, environment)
+
+    def install(self, definition: Definition) -> str:
+        """Write the unit, start it, and let it start with the machine."""
+        text = self.text(definition)
+        self.installed()
+        write(Path(self.file), text)
+        try:
+            demand(*_SYSTEMCTL, "daemon-reload")
+            demand(*_SYSTEMCTL, "enable", "--quiet", NAME)
+            demand(*_SYSTEMCTL, "restart", NAME)
+        except UnavailableError as error:
+            raise UnavailableError(
+                f"{self.file} is written, but systemd did not start it: {error}; as the user "
+                f"whose service it is, run: systemctl --user enable --now {NAME}"
+            ) from error
+        if run_program("loginctl", "enable-linger").returncode == 0:
+            return ""
+        return (
+            "It starts when you log in. To start it with the machine, run: "
+            "sudo loginctl enable-linger $USER"
+        )
+
+    def state(self) -> State:
+        """Return whether systemd runs the unit."""
+        try:
+            answer = run_program(*_SYSTEMCTL, "is-active", NAME).stdout.strip()
+        except UnavailableError:
+            return "unknown"
+        if answer in ("active", "reloading"):
+            return "running"
+        return "stopped" if answer else "unknown"
+
+    def uninstall(self) -> None:
+        """Stop the unit and remove it; a manager that does not run has nothing to stop."""
+        self.installed()
+        if self.state() != "unknown":
+            demand(*_SYSTEMCTL, "disable", "--quiet", "--now", NAME)
+        Path(self.file).unlink(missing_ok=True)
+        link = Path(self.file).parent / "default.target.wants" / NAME
+        link.unlink(missing_ok=True)
+        if self.state() != "unknown":
+            demand(*_SYSTEMCTL, "daemon-reload")
+
+
+def _word(word: str) -> str:
+    """Return a word of ExecStart, where `$` begins a variable and `%` a specifier."""
+    return _quoted(word.replace("$", "$$"))
+
+
+def _quoted(text: str) -> str:
+    if re.search(r"[\x00-\x1f\x7f]", text):
+        raise InvalidInputError(f"a service cannot have control characters in {text[:80]!r}")
+    text = text.replace("%", "%%")
+    if re.fullmatch(r"[\w@%+=:,./$-]+", text, re.ASCII):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

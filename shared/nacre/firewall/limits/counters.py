@@ -1,0 +1,179 @@
+"""Counters of limits in the item store: one item for all limits that count a group of calls.
+
+An item has, for each limit, the start of a period and the number of calls in it. An update names
+the period and the number that it starts from, so that no call is counted above a limit, however
+many processes count at once.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from nacre.core.bounded_cache import BoundedCache
+from nacre.core.errors import ConditionFailedError, UnavailableError
+from nacre.core.lazy_dataclasses import asdict, replace
+from nacre.core.limits import CLOCK_TOLERANCE_SECONDS
+from nacre.firewall.content.digests import canonical
+from nacre.firewall.rules.limit import SECONDS, Limit
+from nacre.ports.items.table import (
+    EXPIRES_AT,
+    SCHEMA,
+    Absent,
+    Change,
+    Compare,
+    Condition,
+    Either,
+    Every,
+    Item,
+    Key,
+    Table,
+)
+
+_SCHEMA = 1
+_ATTEMPTS = 8  # each fails only if a period has just begun, or an item was just removed
+_REMEMBERED = 4096  # groups
+_KEPT = max(SECONDS.values()) + CLOCK_TOLERANCE_SECONDS
+_ID = 16  # hexadecimal digits
+_PERIOD, _CALLS = "period_", "calls_"  # beginnings of attributes
+
+
+class Counted(NamedTuple):
+    """A call that was counted: the item, and the start of the period for each limit."""
+
+    key: Key
+    periods: Mapping[str, int]
+
+
+class Counters:
+    """The counters of all limits, whichever policy they are from."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        # What this process has last seen of the items; a guess, which the store checks.
+        self._seen: BoundedCache[Key, Item] = BoundedCache(_REMEMBERED)
+
+    def count(self, group: str, limits: Sequence[Limit], now: int) -> Counted | Limit:
+        """Count a call in all limits, or in none if one is used up, and return that one."""
+        by_id = _by_id(limits)
+        key = key_of(group)
+        item = self._seen.get(key)
+        if item is None or _spent(_periods(by_id, item, now)) is not None:
+            item = self._read(key)
+        for _ in range(_ATTEMPTS):
+            periods = _periods(by_id, item, now)
+            spent = _spent(periods)
+            if spent is not None:
+                return spent
+            try:
+                change = _change(periods, item, now)
+                item = self._table.update(key, change, when=_when(periods))
+            except ConditionFailedError:
+                item = self._read(key)
+            else:
+                self._seen[key] = item
+                return Counted(key, {id_: _number(item, _PERIOD, id_) for id_ in by_id})
+        raise UnavailableError("the limits of the policy are counted by too many at once")
+
+    def give_back(self, counted: Counted) -> None:
+        """Take back a call that is not made because of another limit."""
+        same = [Compare(_PERIOD + id_, "=", start) for id_, start in counted.periods.items()]
+        fewer = {_CALLS + id_: -1 for id_ in counted.periods}
+        try:
+            self._seen[counted.key] = self._table.update(
+                counted.key, Change(add=fewer), when=Every(tuple(same))
+            )
+        except ConditionFailedError:
+            return  # a period has ended, and its count with it
+
+    def _read(self, key: Key) -> Item:
+        item = self._table.get(key) or {}
+        self._seen[key] = item
+        return item
+
+
+def key_of(group: str) -> Key:
+    """Return the key of the item that counts the calls of a group."""
+    return Key(f"LIMIT#{hashlib.sha256(group.encode()).hexdigest()[:32]}", "COUNTS")
+
+
+def _by_id(limits: Sequence[Limit]) -> dict[str, Limit]:
+    """Return limits by their ids; of two that count the same, the one with fewer calls."""
+    smallest: dict[str, Limit] = {}
+    for limit in limits:
+        id_ = _id_of(limit)
+        if id_ not in smallest or limit.calls < smallest[id_].calls:
+            smallest[id_] = limit
+    return smallest
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _id_of(limit: Limit) -> str:
+    """Return an id that stays the same when only the limit's number of calls changes."""
+    meaning = asdict(replace(limit.matching, number=0, origin="", description=None))
+    return hashlib.sha256(canonical([meaning, limit.per])).hexdigest()[:_ID]
+
+
+class _Period(NamedTuple):
+    """The period of a limit that counts now: its start, and the calls in it if it has begun."""
+
+    limit: Limit
+    start: int
+    calls: int | None
+
+
+def _periods(limits: Mapping[str, Limit], item: Item, now: int) -> dict[str, _Period]:
+    return {id_: _period(limit, item, id_, now) for id_, limit in limits.items()}
+
+
+def _period(limit: Limit, item: Item, id_: str, now: int) -> _Period:
+    """Return the period; a process whose clock is ahead may have begun the next one."""
+    length = SECONDS[limit.per]
+    start = now - now % length
+    stored = _number(item, _PERIOD, id_)
+    if start <= stored <= start + length:
+        return _Period(limit, stored, _number(item, _CALLS, id_))
+    return _Period(limit, start, None)
+
+
+def _spent(periods: Mapping[str, _Period]) -> Limit | None:
+    """Return a limit that is used up, one that denies before one that asks."""
+    spent = [
+        limit for limit, _, calls in periods.values() if calls is not None and calls >= limit.calls
+    ]
+    return min(spent, key=lambda limit: limit.matching.action, default=None)
+
+
+def _change(periods: Mapping[str, _Period], item: Item, now: int) -> Change:
+    begun: Item = {SCHEMA: _SCHEMA, EXPIRES_AT: now + _KEPT}
+    more: dict[str, int] = {}
+    for id_, period in periods.items():
+        if period.calls is not None:
+            more[_CALLS + id_] = 1
+        else:
+            begun |= {_PERIOD + id_: period.start, _CALLS + id_: 1}
+    old = {
+        name.removeprefix(_PERIOD)
+        for name, value in item.items()
+        if name.startswith(_PERIOD) and isinstance(value, int) and value < now - _KEPT
+    } - periods.keys()
+    removed = frozenset(first + id_ for id_ in old for first in (_PERIOD, _CALLS))
+    return Change(set=begun, add=more, remove=removed)
+
+
+def _when(periods: Mapping[str, _Period]) -> Condition:
+    conditions: list[Condition] = []
+    for id_, (limit, start, calls) in periods.items():
+        name = _PERIOD + id_
+        if calls is not None:
+            conditions += [Compare(name, "=", start), Compare(_CALLS + id_, "<", limit.calls)]
+        else:
+            later = start + SECONDS[limit.per]
+            other = (Absent(name), Compare(name, "<", start), Compare(name, ">", later))
+            conditions.append(Either(other))
+    return Every(tuple(conditions))
+
+
+def _number(item: Item, first: str, id_: str) -> int:
+    value = item.get(first + id_)
+    return value if isinstance(value, int) else 0

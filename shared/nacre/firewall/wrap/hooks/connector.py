@@ -1,0 +1,119 @@
+"""Hooks put into clients' files, and taken out again byte for byte."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from nacre.core.errors import ConfigurationError, NacreError
+from nacre.firewall.wrap.client_formats import Client, Machine, expanded
+from nacre.firewall.wrap.client_servers import reason_without_file
+from nacre.firewall.wrap.connector import Connection
+from nacre.firewall.wrap.hooks.formats import (
+    HOOK_FILES,
+    HookFile,
+    has_hooks,
+    own_text,
+    with_hooks,
+    without_hooks,
+)
+from nacre.ports.config_files import ConfigFiles, WrapRecord, WrapRecords
+
+_PATH = ("hooks",)
+_NEW_FILE = "null"  # of a record: the file did not exist before
+
+
+class HookConnector:
+    """Changes the files with hooks of clients; `command` starts Nacre."""
+
+    def __init__(
+        self,
+        files: ConfigFiles,
+        records: WrapRecords,
+        machine: Machine,
+        *,
+        command: Sequence[str],
+        now: Callable[[], datetime],
+    ) -> None:
+        self._files = files
+        self._records = records
+        self._machine = machine
+        self._command = command
+        self._now = now
+
+    def connect(self, client: Client, *, rehearse: bool = False) -> Connection:
+        """Put the hooks into a client's files."""
+        result = Connection(client, "without hooks")
+        for file in HOOK_FILES.get(client.name, ()):
+            path = self._path(file)
+            try:
+                before = self._text(path)
+                if before is not None and self._is_there(file, before):
+                    result = Connection(client, "already connected", path)
+                    continue
+                after = with_hooks(before or "", file, client.name, self._command)
+                if before is not None and file.style == "own":
+                    raise ConfigurationError("somebody else has written this file")
+                if not rehearse:
+                    self._write(client, path, before, after)
+            except NacreError as error:
+                return Connection(client, "refused", path, reason_without_file(path, error))
+            result = Connection(client, "connected", path)
+        return result
+
+    def disconnect(self, client: Client, *, rehearse: bool = False) -> Connection:
+        """Take the hooks out of a client's files."""
+        result = Connection(client, "not connected")
+        for file in HOOK_FILES.get(client.name, ()):
+            path = self._path(file)
+            try:
+                text = self._text(path)
+                record = self._records.get(path, _PATH)
+                if text is None or not (
+                    self._is_there(file, text) or (record is not None and record.new == text)
+                ):
+                    continue
+                if not rehearse:
+                    self._remove(file, path, text, record)
+                    self._records.drop(path, _PATH)
+            except NacreError as error:
+                return Connection(client, "refused", path, reason_without_file(path, error))
+            result = Connection(client, "disconnected", path)
+        return result
+
+    def _path(self, file: HookFile) -> str:
+        path = next(iter(expanded((file.path,), self._machine)))
+        return next(iter(self._files.find([path])), path)  # the file itself, if it is a link
+
+    def _text(self, path: str) -> str | None:
+        return self._files.read(path) if self._files.find([path]) else None
+
+    def _is_there(self, file: HookFile, text: str) -> bool:
+        return text == own_text(file, self._command) if file.style == "own" else has_hooks(text)
+
+    def _write(self, client: Client, path: str, before: str | None, after: str) -> None:
+        at = self._now().isoformat(timespec="seconds")
+        # Before the file: a change without its record could not be taken back byte for byte.
+        old, is_new = ("", _NEW_FILE) if before is None else (before, "")
+        self._records.put(WrapRecord(client.name, path, _PATH, old, after, is_new, at))
+        if before is None:
+            self._files.create(path, after)
+            return
+
+        def changed(current: str) -> str:
+            if current != before:
+                raise ConfigurationError("somebody else is changing it; try again")
+            return after
+
+        self._files.change(path, changed)
+
+    def _remove(self, file: HookFile, path: str, text: str, record: WrapRecord | None) -> None:
+        is_own = file.style == "own"
+        if record is not None and record.new == text:
+            rest = None if record.before == _NEW_FILE else record.old
+        elif is_own:
+            rest = None
+        else:
+            rest = without_hooks(text)
+        if rest is None and (is_own or (record is not None and record.before == _NEW_FILE)):
+            self._files.delete(path, text)
+        else:
+            self._files.change(path, lambda _: rest if rest is not None else "{}\n")

@@ -1,0 +1,151 @@
+"""The clients that have hooks: the places of their files, and the texts that go there.
+
+As documented for Claude Code 2.1, Codex 0.169, Gemini CLI 0.61, Cursor 2.0, opencode 1.18 and
+OpenClaw 2026.
+"""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from nacre.core.errors import ConfigurationError
+from nacre.core.lazy_dataclasses import dataclass
+
+_SECONDS = 10
+_MARK = "nacre-hook"  # in each command: a shell's comment, by which entries are found again
+
+
+@dataclass(frozen=True, slots=True)
+class HookFile:
+    """A file with hooks of a client: a configuration that others use too, or Nacre's own.
+
+    `events` are the client's names for the events of `nacre hook`. `template` is the name of an
+    own file's text beside this module.
+    """
+
+    path: str
+    events: Mapping[str, str]
+    style: Literal["groups", "milliseconds", "list", "own"] = "groups"
+    template: str = ""
+
+
+_CLAUDE_EVENTS = {
+    "SessionStart": "session-start",
+    "UserPromptSubmit": "user-prompt",
+    "Stop": "stop",
+    "PreCompact": "pre-compact",
+    "SessionEnd": "session-end",
+}
+_CODEX_EVENTS = {name: event for name, event in _CLAUDE_EVENTS.items() if name != "SessionEnd"}
+_GEMINI_EVENTS = {
+    "SessionStart": "session-start",
+    "BeforeAgent": "user-prompt",
+    "AfterAgent": "stop",
+    "PreCompress": "pre-compact",
+    "SessionEnd": "session-end",
+}
+_CURSOR_EVENTS = {
+    "sessionStart": "session-start",
+    "beforeSubmitPrompt": "user-prompt",
+    "afterAgentResponse": "stop",
+    "preCompact": "pre-compact",
+    "sessionEnd": "session-end",
+}
+
+HOOK_FILES: Mapping[str, tuple[HookFile, ...]] = {
+    "claude-code": (
+        HookFile("$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json", _CLAUDE_EVENTS),
+    ),
+    "codex": (HookFile("$CODEX_HOME/hooks.json|~/.codex/hooks.json", _CODEX_EVENTS),),
+    "gemini-cli": (HookFile("~/.gemini/settings.json", _GEMINI_EVENTS, "milliseconds"),),
+    "cursor": (HookFile("~/.cursor/hooks.json", _CURSOR_EVENTS, "list"),),
+    "opencode": (HookFile("{xdg}/opencode/plugins/nacre.js", {}, "own", "opencode_plugin.js"),),
+    "openclaw": (
+        HookFile("~/.openclaw/hooks/nacre/HOOK.md", {}, "own", "openclaw_hook.md"),
+        HookFile("~/.openclaw/hooks/nacre/handler.js", {}, "own", "openclaw_handler.js"),
+    ),
+}
+"""The files of each client that has hooks."""
+
+
+def with_hooks(text: str, file: HookFile, client: str, command: Sequence[str]) -> str:
+    """Return the text of a client's file with Nacre's hooks.
+
+    Raises ConfigurationError for a file with comments or of another form, which would suffer.
+    """
+    if file.style == "own":
+        return own_text(file, command)
+    tree = _tree(text)
+    if file.style == "list":
+        tree.setdefault("version", 1)
+    hooks = tree.setdefault("hooks", {})
+    if not isinstance(hooks, dict):
+        raise ConfigurationError("its 'hooks' have a form that Nacre does not know")
+    for name, event in file.events.items():
+        groups = hooks.setdefault(name, [])
+        if not isinstance(groups, list):
+            raise ConfigurationError("its 'hooks' have a form that Nacre does not know")
+        groups.append(_entry(file, client, event, command))
+    return _written(tree, text)
+
+
+def without_hooks(text: str) -> str | None:
+    """Return the text without Nacre's hooks, or None if nothing else remains."""
+    tree = _tree(text)
+    hooks = tree.get("hooks")
+    if isinstance(hooks, dict):
+        for name in list(hooks):
+            if isinstance(hooks[name], list):
+                hooks[name] = [entry for entry in hooks[name] if _MARK not in json.dumps(entry)]
+                if not hooks[name]:
+                    del hooks[name]
+        if not hooks:
+            del tree["hooks"]
+    return _written(tree, text) if tree.keys() - {"version"} else None
+
+
+def has_hooks(text: str) -> bool:
+    """Return whether a file has Nacre's hooks."""
+    return _MARK in text
+
+
+def own_text(file: HookFile, command: Sequence[str]) -> str:
+    """Return the text of a file that is only Nacre's."""
+    template = Path(__file__).with_name(file.template).read_text(encoding="utf-8")
+    return template.replace('["nacre"]', json.dumps(list(command)))
+
+
+def _entry(file: HookFile, client: str, event: str, command: Sequence[str]) -> dict[str, Any]:
+    line = shlex.join([*command, "hook", event, "--client", client]) + f" # {_MARK}"
+    if file.style == "list":
+        return {"command": line}
+    seconds = _SECONDS * 1000 if file.style == "milliseconds" else _SECONDS
+    return {"hooks": [{"type": "command", "command": line, "timeout": seconds}]}
+
+
+def _tree(text: str) -> dict[str, Any]:
+    if not text.strip():
+        return {}
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ConfigurationError(
+            "it is not plain JSON (comments are not), so Nacre leaves it as it is"
+        ) from None
+    if not isinstance(tree, dict):
+        raise ConfigurationError("it is not a JSON object")
+    return tree
+
+
+def _written(tree: Mapping[str, Any], before: str) -> str:
+    indent = next(_indents(before), 2)
+    return json.dumps(tree, indent=indent, ensure_ascii=False) + "\n"
+
+
+def _indents(text: str) -> Iterator[int | str]:
+    """Yield the indentation of the lines of a text."""
+    for line in text.splitlines():
+        if margin := line[: len(line) - len(line.lstrip())]:
+            yield "\t" if margin.startswith("\t") else len(margin)

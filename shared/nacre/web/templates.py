@@ -1,0 +1,59 @@
+"""The templates and the static files of pages, without a web framework."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from nacre import __version__
+
+PAGES = Path(__file__).with_name("pages")
+STATIC = PAGES / "static"
+
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+def static_url(name: str) -> str:
+    """Return where a page finds a file of this version."""
+    return f"/static/{name}?v={static_files()[name][2]}"
+
+
+@cache
+def static_files() -> Mapping[str, tuple[bytes, str, str]]:
+    """Return the static files by name: content, type, and the mark of this content."""
+    files = {}
+    for path in sorted(STATIC.iterdir()):
+        if path.suffix in _TYPES:
+            content = path.read_bytes()
+            mark = hashlib.sha256(content).hexdigest()[:12]
+            files[path.name] = (content, _TYPES[path.suffix], mark)
+    return files
+
+
+def _counted(count: int, singular: str, plural: str = "") -> str:
+    """Return a count with its noun, as `counted` does, with commas between thousands."""
+    # Imported late: the sign-in page does not need it.
+    from nacre.being.memory.text.memory_text import counted  # noqa: PLC0415
+
+    return f"{count:,}{counted(count, singular, plural).removeprefix(str(count))}"
+
+
+@cache
+def templates() -> Environment:
+    """Return the templates of all pages; each escapes the values that it is given."""
+    environment = Environment(
+        loader=FileSystemLoader([PAGES, PAGES.parents[1]]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals |= {"static": static_url, "version": __version__, "counted": _counted}
+    return environment

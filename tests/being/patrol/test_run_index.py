@@ -1,0 +1,100 @@
+"""A run over the items reads their vectors once, and decides as with any other index."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.adapters.vectors.item_vectors import ItemVectors
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import Node
+from nacre.ports.items.table import Table
+from nacre.ports.vectors import VectorIndex
+from tests.adapters.conftest import StillClock
+from tests.being.memory.keeping import queue_of
+from tests.being.memory.minds import Minded, builtin, minded
+
+SCENES = (
+    "Bo fed the black cat in the garden",
+    "Bo fed the black cat in the garden.",
+    "The cat slept on the sofa",
+    "Ann finished her tax return",
+    "Ann sent her tax return to the office",
+    "Ann swam in the cold sea at dawn",
+    "Ann went swimming in the sea",
+    "The black cat was fed by Bo in the garden",
+)
+Open = Callable[[Table, SqliteDatabase, str], VectorIndex]
+
+
+def a_mind(clock: StillClock, open_index: Open) -> Minded:
+    embedder, tokens = builtin()
+    database = SqliteDatabase(":memory:")
+    table = SqliteTable(database, now=clock)
+    return minded(
+        table,
+        queue_of(database, clock),
+        lambda emb_id: open_index(table, database, emb_id),
+        clock,
+        embedder=embedder,
+        tokens=tokens,
+    )
+
+
+def in_items(table: Table, _: SqliteDatabase, emb_id: str) -> VectorIndex:
+    return ItemVectors(table, emb_id)
+
+
+def local(_: Table, database: SqliteDatabase, emb_id: str) -> VectorIndex:
+    return LocalVectors(database, emb_id)
+
+
+def memories(mind: Minded) -> list[tuple[Any, ...]]:
+    nodes = mind.mind.memory.nodes.page(mind.being_id).nodes
+    action_of = {node.node_id: node.action for node in nodes}
+
+    def parts(node: Node) -> tuple[Any, ...]:
+        cluster = sorted(other.action for other in nodes if other.cluster_id == node.cluster_id)
+        links = sorted(action_of[id_] for id_ in node.similar)
+        return node.action, node.status, len(node.evidence), cluster, links
+
+    return sorted(map(parts, nodes))
+
+
+def patrol(mind: Minded) -> None:
+    mind.call("trigger_patrol", messages=[])
+    mind.work()
+
+
+def test_a_run_reads_the_vectors_once(clock: StillClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    mind = a_mind(clock, in_items)
+    mind.note(*SCENES[:4])
+    patrol(mind)
+    mind.note(*SCENES[4:])
+    queried: list[str] = []
+    query = mind.table.table.query
+
+    def counted(partition: str, **options: Any) -> Any:
+        queried.append(partition)
+        return query(partition, **options)
+
+    monkeypatch.setattr(mind.table.table, "query", counted)
+    patrol(mind)
+
+    assert mind.runs()[0].state == "done"
+    assert queried.count(keys.vectors(mind.being_id)) == 1
+
+
+def test_a_run_over_the_items_decides_as_over_an_index(clock: StillClock) -> None:
+    over_items, over_index = a_mind(clock, in_items), a_mind(clock, local)
+    for mind in (over_items, over_index):
+        for first in range(0, len(SCENES), 3):
+            mind.note(*SCENES[first : first + 3])
+            patrol(mind)
+
+    assert memories(over_items) == memories(over_index)
+    # The same event in three spellings is one memory, also when one run hears two of them.
+    assert max(count for _, _, count, _, _ in memories(over_items)) > 1

@@ -1,0 +1,438 @@
+"""Hooks of clients: context, recall and capture, and never a problem for the client."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.cli.hooks.capture_settings import read_settings, write_settings
+from nacre.core.lazy_dataclasses import replace
+from tests.cli.processes import Server, finish, serving, start
+
+_PACKAGE = Path(__file__).parents[3] / "shared"
+KEY = "ghp_" + "aB3" * 12
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A data folder whose server runs, and a client's transcript."""
+
+    home: Path
+    server: Server
+    transcript: Path
+
+    def nacre(self, *arguments: str, text: str | None = None) -> str:
+        """Run a command that succeeds, and return what it printed."""
+        streams = {} if text is None else {"stdin": subprocess.PIPE}
+        code, out, err = finish(start(*arguments, **streams), text)
+        assert code == 0, err
+        return out
+
+    def hook(self, event: str, *options: str, **fields: Any) -> dict[str, Any]:
+        """Run a hook of Claude Code, and return its JSON; {} for silence."""
+        payload = {
+            "session_id": "s1",
+            "transcript_path": str(self.transcript),
+            "cwd": "/home/ann/boat",
+            "hook_event_name": event,
+            **fields,
+        }
+        return run_hook(json.dumps(payload).encode(), event, *options)
+
+    def say(self, text: str, role: str = "user", **fields: Any) -> None:
+        """Add a line to the transcript, as Claude Code does."""
+        number = len(self.transcript.read_text().splitlines()) if self.transcript.exists() else 0
+        line = {
+            "parentUuid": None,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": "/home/ann/boat",
+            "sessionId": "s1",
+            "version": "2.1.327",
+            "type": role,
+            "message": {"role": role, "content": text},
+            "uuid": f"{self.transcript.name}-{number}",
+            "timestamp": now(),
+            **fields,
+        }
+        with self.transcript.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def post(self, token: str, message: dict[str, Any]) -> tuple[int, Any]:
+        """Send a message to the Being's endpoint."""
+        being_id = read_settings(str(self.home)).being_id
+        return self.server.post(f"/{being_id}", token, message)
+
+    def log(self) -> str:
+        file = self.home / "hooks.log"
+        return file.read_text() if file.exists() else ""
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return the captured messages, oldest first."""
+        file = self.home.parent / "export.nacre"
+        file.unlink(missing_ok=True)
+        self.nacre("export", str(file))
+        records = [json.loads(line) for line in file.read_text().splitlines()]
+        return [record["value"] for record in records if record["type"] == "message"]
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def run_hook(text: bytes, event: str, *options: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "nacre.cli", "hook", event, *options],
+        input=text,
+        env={**os.environ, "PYTHONPATH": str(_PACKAGE)},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    answer: dict[str, Any] = json.loads(done.stdout) if done.stdout else {}
+    return answer
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Server]]:
+    folder = tmp_path_factory.mktemp("hooks") / "data"
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(("NACRE_", "AWS_"))]:
+            patch.delenv(name)
+        patch.setenv("NACRE_HOME", str(folder))
+        with serving() as server:
+            yield folder, server
+
+
+@pytest.fixture
+def machine(home: tuple[Path, Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A machine whose user has allowed nothing yet."""
+    folder, server = home
+    monkeypatch.setenv("NACRE_HOME", str(folder))
+    for name in ("capture.json", "hooks.log"):
+        (folder / name).unlink(missing_ok=True)
+    for file in folder.glob("capture/*"):
+        file.unlink()
+    return Machine(folder, server, tmp_path / f"{tmp_path.name}.jsonl")
+
+
+@pytest.fixture
+def allowed(machine: Machine) -> Machine:
+    """A machine whose user has allowed capturing."""
+    machine.nacre("capture", "allow")
+    return machine
+
+
+def texts(machine: Machine) -> list[str]:
+    """Return the captured texts that the transcript of this test has."""
+    own = machine.transcript.read_text()
+    return [
+        entry["content"]
+        for entry in machine.history()
+        if entry.get("client") and any(part in own for part in entry["content"].split(" [")[:1])
+    ]
+
+
+def test_without_consent_a_hook_asks_once_and_sends_nothing(machine: Machine) -> None:
+    machine.say("not yet allowed one")
+
+    first, second = machine.hook("session-start"), machine.hook("session-start")
+
+    assert "nacre capture allow" in first["systemMessage"]
+    assert second == {}
+    assert machine.hook("user-prompt", prompt="hi") == machine.hook("stop") == {}
+    assert texts(machine) == []
+    machine.nacre("capture", "deny")
+    (machine.home / "capture" / "asked").unlink()
+    assert machine.hook("session-start") == {}
+
+
+def test_a_session_is_captured_without_its_secrets_and_noise(allowed: Machine) -> None:
+    allowed.say(f"deploy it with {KEY} please")
+    allowed.say("meta text", isMeta=True)
+    allowed.say("of a subagent", isSidechain=True)
+    allowed.say("<command-name>/clear</command-name>")
+    allowed.say([{"type": "tool_result", "tool_use_id": "t", "content": "result"}])  # type: ignore[arg-type]
+    allowed.say(
+        [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Deployed to staging."}],  # type: ignore[arg-type]
+        role="assistant",
+    )
+    assert allowed.hook("stop") == {}
+    allowed.say("<system-reminder>be nice</system-reminder>thanks a lot")
+    assert allowed.hook("pre-compact") == {}
+    allowed.say("unfinished")
+    with allowed.transcript.open("a") as file:
+        file.write('{"type": "user", "mess')
+    assert allowed.hook("session-end") == {}
+
+    assert allowed.log() == ""
+    mine = allowed.history()[-4:]
+    assert [entry["content"] for entry in mine] == [
+        "deploy it with [redacted: github-token] please",
+        "Deployed to staging.",
+        "thanks a lot",
+        "unfinished",
+    ]
+    assert {(entry["client"], entry["session"], entry["project"]) for entry in mine} == {
+        ("claude-code", "s1", "/home/ann/boat")
+    }
+
+
+def test_nothing_is_captured_twice_when_a_session_is_forked(allowed: Machine) -> None:
+    allowed.say("said once in the first session")
+    allowed.hook("stop")
+    allowed.hook("stop", session_id="fork")
+    allowed.say("said later in the fork")
+    allowed.hook("stop", session_id="fork")
+
+    assert texts(allowed) == ["said once in the first session", "said later in the fork"]
+
+
+def test_a_pause_and_exclusions_keep_messages_out(allowed: Machine) -> None:
+    old = (datetime.now(UTC) - timedelta(days=1)).isoformat()
+    allowed.say("before the consent alpha", timestamp=old)
+    allowed.say("captured bravo")
+    allowed.nacre("capture", "pause")
+    time.sleep(0.01)
+    allowed.say("in the pause charlie")
+    allowed.nacre("capture", "resume")
+    time.sleep(0.01)
+    allowed.nacre("capture", "exclude", "word", "Waterloo", "c++")
+    allowed.say("about WATERLOO delta")
+    allowed.say("about c++ echo")
+    allowed.say("about Waterloos foxtrot")
+    allowed.hook("stop")
+    allowed.nacre("capture", "exclude", "project", "/home/ann/boat")
+    allowed.say("in the project golf")
+    allowed.hook("stop")
+    assert allowed.hook("user-prompt", prompt="what is captured?") == {}
+    allowed.nacre("capture", "exclude", "project", "/home/ann/boat", "--remove")
+
+    assert texts(allowed) == ["captured bravo", "about Waterloos foxtrot"]
+    status = json.loads(allowed.nacre("capture", "status", "--json"))
+    assert (status["state"], status["excluded_projects"]) == ("allowed", [])
+    assert status["excluded_words"] == ["Waterloo", "c++"]
+
+
+def test_context_and_recall_reach_the_client(allowed: Machine) -> None:
+    token = read_settings(str(allowed.home)).token
+    arguments = {
+        "scenes": [
+            {"action": "Ann's boat Juno lies in Kiel", "actors": ["Ann"], "when": ["2026-07-01"]}
+        ]
+    }
+    allowed.post(token, call("update_notes", arguments))
+
+    start_ = allowed.hook("session-start")["hookSpecificOutput"]
+    prompt = allowed.hook("user-prompt", prompt="Where does the boat Juno lie?")[
+        "hookSpecificOutput"
+    ]
+
+    assert start_["hookEventName"] == "SessionStart"
+    assert "Juno lies in Kiel" in start_["additionalContext"]
+    assert len(start_["additionalContext"]) <= 9000
+    assert prompt["hookEventName"] == "UserPromptSubmit"
+    assert "Juno lies in Kiel" in prompt["additionalContext"]
+    assert allowed.hook("user-prompt", prompt="What is 17 times 23?") == {}
+    assert allowed.hook("user-prompt", prompt="/clear") == {}
+    gemini = allowed.hook("user-prompt", "--client", "gemini-cli", prompt="Where does Juno lie?")
+    assert gemini["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
+
+
+def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    params = {"name": name, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+
+def test_clients_without_transcripts_pass_their_messages(allowed: Machine) -> None:
+    allowed.transcript.write_text("hotel india juliet")
+    message = {"id": "msg_1", "role": "user", "text": "hotel", "at": now()}
+    allowed.hook("stop", "--client", "opencode", messages=[message, {"role": "tool"}, 7])
+    allowed.hook(
+        "user-prompt",
+        "--client",
+        "cursor",
+        session_id="",
+        conversation_id="c1",
+        generation_id="g1",
+        prompt="india",
+        workspace_roots=["/home/ann/car"],
+        cwd="",
+    )
+    allowed.hook(
+        "stop", "--client", "cursor", conversation_id="c1", generation_id="g1", text="juliet"
+    )
+
+    assert texts(allowed) == ["hotel", "india", "juliet"]
+    assert [entry.get("project") for entry in allowed.history()[-2:]] == [
+        "/home/ann/car",
+        "/home/ann/boat",
+    ]
+
+
+def test_a_long_transcript_is_finished_in_the_background(allowed: Machine) -> None:
+    for number in range(600):
+        allowed.transcript.open("a").close()
+        with allowed.transcript.open("a") as file:
+            line = {
+                "type": "user",
+                "message": {"role": "user", "content": f"kilo {number} " + "x " * 2000},
+                "uuid": f"kilo-{number}",
+                "timestamp": now(),
+            }
+            file.write(json.dumps(line) + "\n")
+
+    allowed.hook("stop")
+
+    end = time.monotonic() + 60
+    place = allowed.home / "capture" / "claude-code-s1"
+    while not place.exists() or int(place.read_text() or 0) < allowed.transcript.stat().st_size:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    count = sum(entry["content"].startswith("kilo ") for entry in allowed.history())
+    assert count == 600
+
+
+# Whatever happens, the client notices nothing
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"[]", b'"x"', b"\xff\xfe", b"{}", b'{"session_id": 7}', b"[" * 100_000],
+)
+@pytest.mark.parametrize("event", ["session-start", "stop"])
+def test_a_malformed_input_ends_with_a_line_in_the_log(
+    allowed: Machine, text: bytes, event: str
+) -> None:
+    assert run_hook(text, event) == {}
+    assert len(allowed.log().splitlines()) == 1
+
+
+def test_an_unknown_event_or_client_is_harmless(allowed: Machine) -> None:
+    assert run_hook(b"{}", "another-event") == {}
+    assert allowed.hook("stop", "--client", "another") == {}
+    assert len(allowed.log().splitlines()) == 2
+
+
+@pytest.mark.security
+def test_a_bad_token_a_closed_port_and_a_silent_server_only_reach_the_log(
+    allowed: Machine,
+) -> None:
+    settings = read_settings(str(allowed.home))
+    allowed.say("lima")
+
+    write_settings(str(allowed.home), replace(settings, token="brt_wrong"))
+    assert allowed.hook("user-prompt", prompt="hi there") == {}
+    assert allowed.hook("stop") == {}
+    serving_folder = allowed.home / "serving"
+    (file,) = serving_folder.iterdir()
+    url = file.read_text()
+    try:
+        with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+            file.write_text(f"http://127.0.0.1:{silent.getsockname()[1]}/mcp")
+            started = time.monotonic()
+            assert allowed.hook("user-prompt", prompt="hi there") == {}
+            assert time.monotonic() - started < 30
+        assert allowed.hook("stop") == {}
+        file.write_text("http://example.com/mcp")
+        assert "--url" in allowed.hook("session-start")["systemMessage"]
+        assert allowed.hook("stop") == {}
+    finally:
+        file.write_text(url)
+
+    lines = allowed.log().splitlines()
+    assert [line.split(": ", 1)[1].split(" (")[0] for line in lines] == [
+        "the server answered with 401: the token is not valid; run 'nacre capture allow' again",
+        "the server answered with 401: the token is not valid; run 'nacre capture allow' again",
+        "the server did not answer in time",
+        "the server cannot be reached",
+    ]
+    assert settings.token not in allowed.log()
+    assert "lima" not in allowed.log()
+    # The server is back, and what was said meanwhile arrives.
+    write_settings(str(allowed.home), settings)
+    allowed.hook("stop")
+    assert texts(allowed) == ["lima"]
+
+
+def test_a_client_that_never_closes_its_pipe_does_not_hang(allowed: Machine) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nacre.cli", "hook", "stop"],
+        env={**os.environ, "PYTHONPATH": str(_PACKAGE)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.wait(timeout=60) == 0
+    process.communicate()
+    assert "took too long" in allowed.log()
+
+
+def test_settings_that_cannot_be_read_allow_nothing(allowed: Machine) -> None:
+    (allowed.home / "capture.json").write_text("{broken")
+    allowed.say("mike")
+    assert allowed.hook("stop") == {}
+    assert "failed" in allowed.log()
+    code, _, err = finish(start("capture", "status"))
+    assert code != 0
+    assert "cannot be read" in err
+
+
+def test_many_hooks_at_once_capture_each_message_once(allowed: Machine) -> None:
+    allowed.say("november one")
+    allowed.say("november two")
+    threads = [threading.Thread(target=allowed.hook, args=("stop",)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert texts(allowed) == ["november one", "november two"]
+
+
+def test_the_token_and_the_settings_are_private_and_deny_revokes_them(allowed: Machine) -> None:
+    file = allowed.home / "capture.json"
+    assert file.stat().st_mode & 0o077 == 0
+    settings = read_settings(str(allowed.home))
+    allowed.nacre("capture", "allow")  # again: the first token ends
+    assert allowed.post(settings.token, call("get_context", {}))[0] == 401
+    renewed = read_settings(str(allowed.home))
+    assert allowed.post(renewed.token, call("get_context", {}))[0] == 200
+
+    allowed.nacre("capture", "deny")
+
+    assert renewed.token not in file.read_text()
+    assert allowed.post(renewed.token, call("get_context", {}))[0] == 401
+
+
+@pytest.mark.security
+def test_a_read_only_token_captures_nothing(allowed: Machine) -> None:
+    token = allowed.nacre("token", "create", "--scope", "read-only").strip()
+    arguments = {"client": "codex", "session": "s", "messages": []}
+    status, answer = allowed.post(token, call("capture_messages", arguments))
+    assert status == 403 or "error" in answer
+
+
+def test_a_server_elsewhere_needs_a_consent_of_its_own(machine: Machine) -> None:
+    url = "https://nacre.example.com/mcp"
+    code, _, err = finish(start("capture", "allow", "--url", url, stdin=subprocess.PIPE), "n\n")
+    assert code != 0
+    assert "not this machine" in err
+    assert not read_settings(str(machine.home)).is_allowed
+    for wrong in ("http://nacre.example.com/mcp", machine.server.url, "nacre"):
+        assert finish(start("capture", "allow", "--yes", "--url", wrong))[0] != 0
+
+    machine.nacre("capture", "allow", "--yes", "--url", url, text="brt_token\n")
+
+    settings = read_settings(str(machine.home))
+    assert (settings.url, settings.token, set(settings.consented)) == (url, "brt_token", {url})

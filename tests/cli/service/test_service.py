@@ -1,0 +1,298 @@
+"""`nacre service`, with a stand-in for the programs of the system that records how it is called."""
+
+import json
+import os
+import plistlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from nacre.cli.service.definition import Definition
+from nacre.cli.service.launchd import LaunchAgent
+from nacre.cli.service.systemd import SystemdUser
+from nacre.core.errors import ConflictError, InvalidInputError
+from nacre.core.token_prefixes import SCANNER_PATTERN
+from tests.cli.conftest import Nacre
+
+# It is-active as long as it was started last.
+_SYSTEMCTL = """#!/bin/sh
+echo "$(basename "$0") $*" >>"$RECORD"
+case "$*" in
+    *is-active*) if grep -q ' restart ' "$RECORD" && ! grep -q ' disable ' "$RECORD"; then
+        echo active; else echo inactive; exit 3; fi ;;
+esac
+"""
+ODD = Definition(
+    ("/home/a b/nacre", "serve", "--data-dir", '/x/100%n $HOME "q" \\ é'),
+    {"PATH": "/usr/bin:/a b/%h", "NACRE_LLM_MODEL": 'a "b" $c'},
+)
+
+
+@pytest.fixture
+def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("systemctl", "loginctl"):
+        (programs / name).write_text(_SYSTEMCTL)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("RECORD", str(tmp_path / "record"))
+    monkeypatch.setattr("sys.platform", "linux")
+    return tmp_path / "record"
+
+
+def unit() -> Path:
+    return Path.home() / ".config" / "systemd" / "user" / "nacre.service"
+
+
+def test_install_starts_the_service_on_the_port_that_clients_have(
+    nacre: Nacre, record: Path, folder: Path
+) -> None:
+    (Path.home() / ".claude.json").write_text("{}")
+    nacre("connect", "claude-code", "--url", "http://127.0.0.1:8701/mcp")
+
+    done = nacre("service", "install")
+    shown = nacre("service", "status", "--json")
+
+    assert done.code == 0, done.err
+    assert "Nacre runs at http://127.0.0.1:8701/mcp" in done.out
+    assert re.search(
+        r"^Sign in once: http://127\.0\.0\.1:8701/sign-in#bos_\w+$", done.out, re.MULTILINE
+    )
+    assert [being["name"] for being in nacre("being", "list", "--json").json()] == ["Pearl"]
+    assert shown.json()["state"] == "running"
+    assert f"--port 8701 --log --quiet --data-dir {folder}" in unit().read_text()
+    calls = record.read_text().splitlines()
+    assert calls[:4] == [
+        "systemctl --user daemon-reload",
+        "systemctl --user enable --quiet nacre.service",
+        "systemctl --user restart nacre.service",
+        "loginctl enable-linger",
+    ]
+
+
+def test_uninstall_leaves_the_data(nacre: Nacre, record: Path, folder: Path) -> None:
+    nacre("service", "install")
+
+    done = nacre("service", "uninstall")
+
+    assert done.code == 0, done.err
+    assert not unit().exists()
+    assert (folder / "nacre.db").is_file()
+    assert "systemctl --user disable --quiet --now nacre.service" in record.read_text()
+    assert nacre("service", "status").out == "The service is not installed.\n"
+    assert nacre("service", "uninstall").code == 3
+
+
+def test_the_unit_has_settings_and_no_secret(
+    nacre: Nacre, record: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_LLM_MODEL", "qwen3:8b")
+    monkeypatch.setenv("NACRE_LLM_API_KEY", "sk-very-secret-key")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-other-secret-key")
+    monkeypatch.setenv("NACRE_QDRANT_API_KEY", "qdrant-secret-key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "aws-secret-key")
+
+    done = nacre("service", "install")
+    nacre("token", "create", "--scope", "full")
+
+    text = unit().read_text()
+    assert "Environment=NACRE_LLM_MODEL=qwen3:8b\n" in text
+    assert "secret" not in text.replace("# Secrets", "")
+    assert not re.findall(SCANNER_PATTERN, text)
+    for name in ("NACRE_LLM_API_KEY", "OPENAI_API_KEY", "NACRE_QDRANT_API_KEY"):
+        assert f"warning: {name} is a secret" in done.err
+
+
+def test_a_file_that_is_not_ours_stays(nacre: Nacre, record: Path) -> None:
+    unit().parent.mkdir(parents=True)
+    unit().write_text("[Service]\nExecStart=/bin/true\n")
+
+    refused = [nacre("service", verb) for verb in ("install", "status", "uninstall")]
+
+    assert [done.code for done in refused] == [5, 5, 5]
+    assert unit().read_text() == "[Service]\nExecStart=/bin/true\n"
+    assert not record.exists()
+
+
+def test_a_system_that_does_not_answer_is_named(nacre: Nacre, record: Path, tmp_path: Path) -> None:
+    (tmp_path / "programs" / "systemctl").write_text("#!/bin/sh\necho 'no bus' >&2; exit 1\n")
+
+    done = nacre("service", "install")
+
+    assert done.code == 4
+    assert "'systemctl --user daemon-reload' failed: no bus" in done.err
+    assert "systemctl --user enable --now nacre.service" in done.err
+
+
+def test_a_program_in_a_cache_is_not_installed(
+    nacre: Nacre, record: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "uv" / "archive-v0" / "x" / "bin" / "nacre"
+    script.parent.mkdir(parents=True)
+    script.touch()
+    monkeypatch.setattr("sys.argv", [str(script)])
+
+    done = nacre("service", "install")
+
+    assert done.code == 2
+    assert "uv tool install" in done.err
+
+
+def test_windows_is_told_what_to_do(nacre: Nacre, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nacre.cli.service.service.sys.platform", "win32")
+
+    done = nacre("service", "install")
+
+    assert done.code == 2
+    assert "Task Scheduler" in done.err
+
+
+def test_doctor_knows_the_service(nacre: Nacre, record: Path, tmp_path: Path) -> None:
+    def service() -> list[tuple[str, str]]:
+        findings = nacre("doctor", "--json").out
+        return [
+            (finding["state"], finding["found"])
+            for finding in json.loads(findings)
+            if finding["check"] == "service"
+        ]
+
+    before = service()
+    nacre("service", "install", "--port", "8702")
+    running = service()
+    (Path.home() / ".claude.json").write_text("{}")
+    nacre("connect", "claude-code", "--url", "http://127.0.0.1:8703/mcp")
+    apart = service()
+    unit().write_text(re.sub(r"ExecStart=\S+", "ExecStart=/gone/nacre", unit().read_text()))
+    gone = service()
+
+    assert before[0][0] == "ok"
+    assert running == [("ok", "it runs at http://127.0.0.1:8702/mcp")]
+    assert apart[0] == ("warn", "it listens on port 8702, but clients have 8703")
+    assert gone == [("fail", "it starts /gone/nacre, which is not there")]
+
+
+def test_a_unit_says_what_it_was_given(tmp_path: Path) -> None:
+    manager = SystemdUser(str(tmp_path), {})
+    Path(manager.file).parent.mkdir(parents=True)
+    Path(manager.file).write_text(manager.text(ODD))
+
+    assert manager.installed() == ODD
+    with pytest.raises(InvalidInputError, match="control characters"):
+        manager.text(Definition(("nacre\nExecStart=/bin/rm",), {}))
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd")
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+    manager = SystemdUser(str(tmp_path), {})
+    file = tmp_path / "nacre.service"
+    odd = Definition((sys.executable, *ODD.command[1:]), ODD.environment)
+    file.write_text(manager.text(odd))
+
+    checked = subprocess.run(
+        ["systemd-analyze", "--user", "verify", file],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_a_property_list_says_what_it_was_given(tmp_path: Path) -> None:
+    manager = LaunchAgent(str(tmp_path), 501)
+    Path(manager.file).parent.mkdir(parents=True)
+    Path(manager.file).write_text(manager.text(ODD))
+
+    agent = plistlib.loads(Path(manager.file).read_bytes())
+    assert manager.installed() == ODD
+    assert (agent["Label"], agent["RunAtLoad"], agent["KeepAlive"]) == (
+        *("local.nacre.serve", True),
+        True,
+    )
+    assert agent["StandardErrorPath"] == f"{tmp_path}/Library/Logs/Nacre/nacre.log"
+    assert agent["StandardOutPath"] == "/dev/null"
+
+
+def test_a_property_list_that_is_not_ours_stays(tmp_path: Path) -> None:
+    manager = LaunchAgent(str(tmp_path), 501)
+    Path(manager.file).parent.mkdir(parents=True)
+    Path(manager.file).write_bytes(plistlib.dumps({"Label": "local.nacre.serve"}))
+
+    with pytest.raises(ConflictError):
+        manager.installed()
+
+
+def test_launchd_is_asked_for_the_agent(
+    tmp_path: Path, record: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(tmp_path / "programs" / "systemctl", tmp_path / "programs" / "launchctl")
+    manager = LaunchAgent(str(tmp_path), 501)
+
+    manager.install(ODD)
+    manager.uninstall()
+
+    assert record.read_text().splitlines() == [
+        "launchctl bootout gui/501/local.nacre.serve",
+        f"launchctl bootstrap gui/501 {manager.file}",
+        "launchctl bootout gui/501/local.nacre.serve",
+    ]
+    assert not Path(manager.file).exists()
+
+
+def answers(port: int) -> bool:
+    """Wait until the server refuses a call without a token."""
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/mcp", timeout=60)
+        except urllib.error.HTTPError as error:
+            return error.code == 401
+        except OSError:
+            time.sleep(0.1)  # the process is starting
+    return False
+
+
+def test_what_the_unit_starts_needs_no_environment_and_survives_a_kill(
+    nacre: Nacre, record: Path, tmp_path: Path
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    nacre("service", "install", "--port", str(port))
+    being = nacre("being", "list", "--json").json()[0]["being_id"]
+    token = nacre("token", "create", "--scope", "full").out.strip()
+    definition = SystemdUser(str(Path.home()), {}).installed()
+    assert definition is not None
+
+    written = []
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        process = subprocess.Popen(
+            definition.command,
+            env={},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert answers(port)
+        finally:
+            process.send_signal(number)
+            written.append(process.communicate(timeout=60))
+
+    assert [out for out, _ in written] == ["", ""]
+    assert '"event": "stopped"' in written[1][1]
+    assert not re.findall(SCANNER_PATTERN, "".join(err for _, err in written))
+    assert token.startswith("brt_")
+    assert nacre("being", "list", "--json").json()[0]["being_id"] == being
