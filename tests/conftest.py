@@ -26,7 +26,7 @@ CARRIED = pytest.StashKey[set[str]]()
 # no judgement on a busy machine. `--hypothesis-profile searching` looks for examples of its own.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("searching", _PATIENT)
-settings.register_profile("same", _PATIENT, derandomize=True, max_examples=40)
+settings.register_profile("same", _PATIENT, derandomize=True, max_examples=25)
 settings.register_profile("thorough", _PATIENT, derandomize=True)
 settings.load_profile("same")
 

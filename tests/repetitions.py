@@ -28,11 +28,26 @@ REPETITIONS = (
         "tests/being/tools", frozenset({"lambda"}), ("test_tools.py", "test_get_context.py")
     ),
     Repetition("tests/cli", frozenset({"stack"}), ("test_data_commands.py", "test_dlq.py")),
-    Repetition("tests/being/memory", frozenset({"aws"}), ("test_recall.py", "test_search.py")),
-    # These move or merge as much as is promised, by thousands of requests to the fake DynamoDB.
-    Repetition("tests/being/memory/transfer/test_portable_records.py", frozenset({"dynamodb"}), ()),
-    Repetition("tests/being/memory/store/test_merges.py", frozenset({"dynamodb"}), ()),
-    Repetition("tests/being/memory/store/test_history.py", frozenset({"dynamodb"}), ()),
+    Repetition("tests/being/memory", frozenset({"aws"}), ("test_recall.py",)),
+    Repetition("tests/being/orders/sessions", frozenset({"lambda"}), ()),
+    # The item store has a suite of its own, which both stores pass in the default run. These write
+    # through it alone, by thousands of requests to the fake DynamoDB.
+    *(
+        Repetition(place, frozenset({"dynamodb"}), ())
+        for place in (
+            "tests/access/test_set_clocks.py",
+            "tests/being/memory/store/test_corrections.py",
+            "tests/being/memory/store/test_history.py",
+            "tests/being/memory/store/test_merges.py",
+            "tests/being/memory/store/test_recall_log.py",
+            "tests/being/memory/test_patrol_trigger.py",
+            "tests/being/memory/test_target_actions.py",
+            "tests/being/memory/transfer/test_portable_records.py",
+            "tests/being/tasks/test_tasks.py",
+            "tests/firewall/approvals/test_service.py",
+            "tests/firewall/policies/test_version_store.py",
+        )
+    ),
     # Clients of the older generation do here what those of the newer one do.
     Repetition("tests/end_to_end/clients/test_memory.py", frozenset({"legacy"}), ()),
 )

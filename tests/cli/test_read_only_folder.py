@@ -60,6 +60,7 @@ def sealed(tmp_path: Path) -> Iterator[Path]:
         file.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_everything_that_only_reads_works_and_nothing_is_written(
     sealed: Path, tmp_path: Path
 ) -> None:

@@ -5,6 +5,8 @@ from dataclasses import replace
 from html import unescape
 from urllib.parse import urlencode
 
+import pytest
+
 from nacre.being.patrol.jobs import TASK, tasks_partition
 from nacre.being.patrol.run.runs import REASON, run_key
 from nacre.console.connect.recipes import recipes
@@ -135,6 +137,7 @@ def pages(desk: Desk) -> list[Answer]:
     return found
 
 
+@pytest.mark.slow
 def test_hostile_text_is_text_on_every_page_about_control(desk: Desk) -> None:
     usual = {each for path in ("connect", "model", "audit") for each in read(desk.get(path)).active}
 

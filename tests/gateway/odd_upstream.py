@@ -136,7 +136,7 @@ def called(request: Message) -> None:  # noqa: C901 - one branch for each oddity
         answer(request, text(f"{given.count('accept')} of {len(given)}"))
     elif name == "chatters":
         token = params["_meta"]["progressToken"]
-        for number in range(2000):
+        for number in range(20_000):
             said = {"progressToken": token, "progress": number}
             send({"method": "notifications/progress", "params": said})
         answer(request, text("done"))

@@ -324,6 +324,9 @@ def test_a_stack_reaches_no_private_address_and_starts_no_program(stack: Stack) 
 
 
 DOCS_ONLY = """
+[settings]
+wait_seconds = 0
+
 [[rule]]
 action = "deny"
 tool = "*"

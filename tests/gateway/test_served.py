@@ -265,7 +265,7 @@ def test_an_error_of_the_server_arrives_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_server_that_fails_again_and_again_is_left_alone_for_a_while(tmp_path: Path) -> None:
-    with world(tmp_path / "w", {"odd": odd(tmp_path, timeout_seconds=0.05)}) as gateway:
+    with world(tmp_path / "w", {"odd": odd(tmp_path, timeout_seconds=0.3)}) as gateway:
         gateway.tools()
         told = [gateway.call("mcp__odd__silent")["content"][0]["text"] for _ in range(4)]
 
@@ -404,12 +404,12 @@ def test_a_call_that_says_how_far_it_is_ends_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nacre.adapters.mcp.remote_call.UPSTREAM_LONGEST_SECONDS", 0.0)
-    with behind(tmp_path, timeout_seconds=0.05) as gateway:
+    with behind(tmp_path, timeout_seconds=0.3) as gateway:
         meta = {"progressToken": "p"}
         params = {"name": "mcp__odd__chatters", "arguments": {}, "_meta": meta}
         told = gateway.ask("tools/call", params, channel=Live())
 
-    assert said(told) == "Error: the server 'odd' did not answer within 0.05 s"
+    assert said(told) == "Error: the server 'odd' did not answer within 0.3 s"
 
 
 def test_a_form_at_a_url_is_shown_only_where_the_client_can(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ def run(folder: Path, tests: str, *options: str) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.slow
 def test_each_test_runs_once_and_is_reported_with_its_output(tmp_path: Path) -> None:
     tests = """
 import os, pytest
@@ -75,6 +76,7 @@ def test_number(server, number):
     assert sorted((tmp_path / "closed").read_text().split()) == sorted(used)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(0)"])
 def test_a_worker_that_dies_fails_the_run_and_names_its_test(tmp_path: Path, end: str) -> None:
     tests = f"import os\ndef test_fine(): pass\ndef test_dies(): {end}\ndef test_last(): pass\n"
@@ -85,6 +87,7 @@ def test_a_worker_that_dies_fails_the_run_and_names_its_test(tmp_path: Path, end
     assert "the worker that ran test_it.py::test_dies has died" in result.stdout
 
 
+@pytest.mark.slow
 def test_the_first_failure_can_end_the_run(tmp_path: Path) -> None:
     tests = "".join(f"def test_{number}(): assert {number}\n" for number in range(2000))
 

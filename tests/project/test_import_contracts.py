@@ -175,6 +175,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("violation", VIOLATIONS)
 def test_a_planted_violation_breaks_its_contract(tree: Path, violation: str) -> None:
     file, code, expected = VIOLATIONS[violation]

@@ -21,6 +21,7 @@ def cosines(left: Floats, right: Floats) -> Floats:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("some", "queries"),
     [(NOTES, False), (QUESTIONS, True), (ODD, False)],

@@ -85,6 +85,7 @@ def check(path: Path, being_id: str, acknowledged: set[str]) -> int:
     return len(stored)
 
 
+@pytest.mark.slow
 def test_four_processes_with_twenty_stores_each_lose_nothing(path: Path, being_id: str) -> None:
     race(path, being_id, processes=4, stores=20)
 

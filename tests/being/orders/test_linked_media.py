@@ -210,6 +210,7 @@ def test_a_being_has_a_bounded_number_of_waiting_uploads(world: World) -> None:
     assert f"at most {MAX_OPEN_UPLOADS}" in world.error("Read", files=[entry])
 
 
+@pytest.mark.slow
 def test_an_upload_that_was_used_no_longer_waits(world: World) -> None:
     entry = announced(b"tides")
     for _ in range(MAX_OPEN_UPLOADS // 5 - 1):

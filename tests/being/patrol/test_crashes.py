@@ -98,10 +98,10 @@ SCENARIOS: dict[str, Callable[[World], None]] = {
 
 
 EVERY = {"crowd": 5}  # of the long one, only so many-th writes
-FEWER = 29  # in the default run, which stops histories of chance by the hundreds as well
+FEWER = 61  # in the default run, which stops histories of chance by the hundreds as well
 
 
-@pytest.fixture(scope="module", params=["vectors", "words"])
+@pytest.fixture(scope="module", params=["vectors", pytest.param("words", marks=pytest.mark.slow)])
 def embeds(request: pytest.FixtureRequest) -> bool:
     return bool(request.param == "vectors")
 

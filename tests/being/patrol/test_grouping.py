@@ -120,6 +120,7 @@ def test_a_life_is_grouped_without_a_model(lived: World) -> None:
     world.database.close()
 
 
+@pytest.mark.slow
 def test_a_life_ends_the_same_when_its_patrol_is_stopped(lived: World) -> None:
     from tests.being.patrol.worlds import Stopped
 

@@ -14,7 +14,7 @@ from tests.being.patrol.test_crashes import SCENARIOS
 from tests.being.patrol.worlds import World, new_world
 
 STEP = 3  # every so many-th write is enough to meet each step
-FEWER = 17  # of those, in the default run
+FEWER = 40  # of those, in the default run
 
 
 def _living(world: World) -> list[Node]:
@@ -129,7 +129,9 @@ def _take_back(world: World) -> Callable[[World], None]:
 )
 @pytest.mark.parametrize("write", [_recall, _note, _merge, _pin, _correct, _hide, _take_back])
 @pytest.mark.parametrize("name", ["first", "later", "revival"])
-@pytest.mark.parametrize("thinks", [False, True], ids=["no model", "model"])
+@pytest.mark.parametrize(
+    "thinks", [pytest.param(False, marks=pytest.mark.slow), True], ids=["no model", "model"]
+)
 def test_a_write_before_any_of_the_patrols_own_is_kept(
     name: str, write: Callable[[World], Callable[[World], None]], thinks: bool, stride: int
 ) -> None:

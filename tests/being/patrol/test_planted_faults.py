@@ -116,6 +116,7 @@ FAULTS: tuple[Callable[[Patch], None], ...] = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_harness_finds_it(fault: Callable[[Patch], None], monkeypatch: Patch) -> None:
     monkeypatch.setattr(split_clusters, "SPLIT_FROM", 6)
@@ -125,6 +126,7 @@ def test_the_harness_finds_it(fault: Callable[[Patch], None], monkeypatch: Patch
     assert _is_about_memories(raised.value), raised.value
 
 
+@pytest.mark.slow
 def test_the_harness_finds_recalls_that_are_deleted_apart(monkeypatch: Patch) -> None:
     start = new_world(None)
     SCENARIOS["recalled"](start)

@@ -38,7 +38,7 @@ def small_clusters_split(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_clusters, "SPLIT_FROM", 6)
 
 
-examples = pytest.mark.parametrize("examples", [15, pytest.param(100, marks=pytest.mark.slow)])
+examples = pytest.mark.parametrize("examples", [6, pytest.param(100, marks=pytest.mark.slow)])
 
 
 def lived(data: st.DataObject) -> World:

@@ -21,6 +21,7 @@ def embedder() -> Embedder:
     return builtin()[0]
 
 
+@pytest.mark.slow
 def test_a_hundred_crashes_change_nothing(embedder: Embedder) -> None:
     tally = crash_through(CRASHES, embedder)
     print(tally)

@@ -32,6 +32,7 @@ def tell(world: World, action: str = TOLD, *, dated: bool = True, importance: fl
     world.run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("every", "times"), [(1, 120), (7, 30)])
 @pytest.mark.parametrize("dated", [True, False])
 def test_told_daily_or_weekly_for_months_it_never_fades(

@@ -202,6 +202,7 @@ def test_a_cluster_of_an_older_version_is_told_before_a_patrol_weighs_it(mind: M
     assert subjects(mind) == ["- Ann's home: [2026-07-03] Ann: lives in Porto [cluster c1]"]
 
 
+@pytest.mark.slow
 def test_ten_thousand_memories_cost_no_more_reads_than_a_thousand(clock: StillClock) -> None:
     costs = []
     for count in (1_000, 10_000):

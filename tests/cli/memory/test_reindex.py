@@ -154,6 +154,7 @@ def test_what_differs_is_said_and_repaired(
     assert (after["points"], after["sound"]) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_command_that_was_killed_holds_nobody_up(
     nacre: Nacre, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

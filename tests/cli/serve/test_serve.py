@@ -206,20 +206,21 @@ def test_no_token_is_written_to_the_log(nacre: Nacre) -> None:
     assert wrong not in err
 
 
-@pytest.mark.parametrize(
-    "url", ["/abc", "/{id}x", "/{id}?being_id=%00", "/{id}?being_id={id}&being_id={id}", "/%0d%0aX"]
-)
-def test_what_is_no_beings_id_is_not_found_and_not_repeated(nacre: Nacre, url: str) -> None:
+def test_what_is_no_beings_id_is_not_found_and_not_repeated(nacre: Nacre) -> None:
     being_id = nacre("being", "create", "Ann").out.strip()
     token = nacre("token", "create", "--scope", "full").out.strip()
+    two_ids = f"/{being_id}?being_id={being_id}&being_id={being_id}"
+    paths = ["/abc", f"/{being_id}x", f"/{being_id}?being_id=%00", two_ids, "/%0d%0aX"]
 
     with serving() as server:
-        status, answer = server.post(url.format(id=being_id), token, PING)
+        answers = [server.post(path, token, PING) for path in paths]
 
-    assert status == 404
-    assert not {"abc", being_id, "X"} & set(re.findall(r"[\w-]+", json.dumps(answer)))
+    assert [status for status, _ in answers] == [404] * len(paths)
+    words = set(re.findall(r"[\w-]+", json.dumps([answer for _, answer in answers])))
+    assert not {"abc", being_id, "X"} & words
 
 
+@pytest.mark.slow
 def test_two_servers_on_one_folder_share_it(nacre: Nacre) -> None:
     being_id = nacre("being", "create", "Ann").out.strip()
     with serving() as first, serving() as second:
@@ -237,6 +238,7 @@ def test_two_servers_on_one_folder_share_it(nacre: Nacre) -> None:
     assert (opened, closed, codes) == ([200, 200], [401, 401], [0, 0])
 
 
+@pytest.mark.slow
 def test_of_two_first_starts_at_once_one_makes_the_being(nacre: Nacre) -> None:
     processes = [start("serve", "--port", "0", "--log") for _ in range(2)]
     shown = [Server(process).stop(signal.SIGTERM)[1] for process in processes]
@@ -333,6 +335,7 @@ def test_the_url_to_give_to_clients_can_be_called() -> None:
         assert url_of("127.0.0.1", listener, PUBLIC) == "https://nacre.example:8443/mcp"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("trusted", "by_another"), [("127.0.0.1", 201), ("", 429)])
 def test_only_a_trusted_proxy_says_who_attempts_are_counted_by(
     nacre: Nacre, monkeypatch: pytest.MonkeyPatch, trusted: str, by_another: int

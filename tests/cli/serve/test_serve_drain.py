@@ -171,6 +171,7 @@ def test_a_job_in_progress_is_finished_before_the_server_ends(slow: Slow) -> Non
     assert events[-2:] == ["job", "stopped"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", [0, 1])
 def test_a_second_interrupt_waits_for_no_job_either(slow: Slow, calls: int) -> None:
     slow.begin_job()

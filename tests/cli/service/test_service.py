@@ -262,6 +262,7 @@ def answers(port: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_what_the_unit_starts_needs_no_environment_and_survives_a_kill(
     nacre: Nacre, record: Path, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ def test_an_empty_memory_has_an_empty_map(desk: Desk) -> None:
     assert chart(desk.own.table, desk.being).islands == ()
 
 
+@pytest.mark.slow
 def test_ten_thousand_memories_make_a_page_that_a_browser_can_draw(desk: Desk) -> None:
     writes: list[Write] = []
     for number in range(10_000):

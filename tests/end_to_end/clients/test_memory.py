@@ -111,6 +111,7 @@ async def over_http(
         yield client
 
 
+@pytest.mark.slow
 @both_eras
 def test_a_stdio_server_remembers_across_restarts(mode: Any) -> None:
     parameters = StdioServerParameters(
@@ -122,6 +123,7 @@ def test_a_stdio_server_remembers_across_restarts(mode: Any) -> None:
     talk(lambda: Client(parameters, mode=mode), tell, ask)
 
 
+@pytest.mark.slow
 @both_eras
 def test_an_http_server_remembers_across_restarts(
     mode: Any, capsys: pytest.CaptureFixture[str]
@@ -162,6 +164,7 @@ def called(handler: Handler, being_id: str, mode: Any) -> Callable[[], Any]:
     )
 
 
+@pytest.mark.slow
 # Lambda ends its environments without a word; nobody closes their connections.
 @both_eras
 @pytest.mark.filterwarnings(

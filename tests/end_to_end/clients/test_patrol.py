@@ -68,6 +68,7 @@ async def note_ten(client: Client) -> None:
     assert json.loads(answer)["patrol"] == "fired"
 
 
+@pytest.mark.slow
 def test_ten_scenes_make_a_patrol_happen_and_its_memories_explain_themselves(said: Said) -> None:
     path = f"/{said('being', 'create', 'Ann')['being_id']}"
     token = said("token", "create", "--scope", "full")["token"]
@@ -99,6 +100,7 @@ def sensible(question: Question) -> Response:
     return saying(next(v for k, v in answers.items() if k in question.system))(question)
 
 
+@pytest.mark.slow
 def test_a_patrol_that_is_killed_while_it_thinks_goes_on_at_once_with_the_next_server(
     said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,12 +6,15 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from nacre.adapters.tool_servers import GROUP, announced
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "own-tools"
 
 
+@pytest.mark.slow
 def test_the_example_prints_what_its_page_shows() -> None:
     shown = (EXAMPLE / "README.md").read_text(encoding="utf-8").split("```")[1]
     _kind, _command, *expected = shown.strip().splitlines()

@@ -256,6 +256,7 @@ def test_a_call_that_was_decided_by_older_rules_is_decided_again(
     assert "no rule matches" in str(told(now.guard.from_client(message)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", ["stdio", "http"])
 def test_a_proxy_passes_on_the_last_large_call_before_it_ends(over: str, tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text(RULES)

@@ -259,6 +259,7 @@ def test_another_command_that_stays_at_the_file_is_told_of(
     assert file.read_bytes() == b"outer"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a process of its own")
 def test_a_command_that_is_killed_anywhere_leaves_the_old_file_or_the_new_one(
     state: Path, file: Path

@@ -105,6 +105,7 @@ def test_the_tools_of_the_short_list_stay_below_a_thousand_tokens(
     assert len(json.dumps(tools, separators=(",", ":"))) / 3 <= 1000
 
 
+@pytest.mark.slow
 def test_many_servers_are_named_as_far_as_there_is_room(tmp_path: Path) -> None:
     list_tools(tmp_path, "echo")
     servers = {f"a_server_with_a_long_name_{number:02}": odd(tmp_path) for number in range(40)}
@@ -333,7 +334,7 @@ def test_a_rule_names_a_tool_by_more_than_wildcards(rule: str, names: bool) -> N
 
 
 def test_a_client_that_cannot_be_asked_is_denied_a_write_that_no_rule_names(tmp_path: Path) -> None:
-    with short(tmp_path, "plain") as gateway:
+    with short(tmp_path, "plain", policy=f"{NAMED}[settings]\nwait_seconds = 0\n") as gateway:
         result = call(gateway, "plain")
         noted = gateway.records()[-1]
 

@@ -33,6 +33,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     return out
 
 
+@pytest.mark.slow
 def test_what_works_passes_the_strict_checker(report: str) -> None:
     assert [line for line in report.splitlines() if "accepted.py" in line] == []
 

@@ -358,6 +358,7 @@ def test_commands_are_no_paths() -> None:
     assert decides_path("deny", "**rm -rf**", "rm \t -rf /")
 
 
+@pytest.mark.slow
 def test_a_long_text_is_decided_like_a_short_one() -> None:
     content = "%2e./\u200b\\" * LONGEST_NAME
     assert decides_path("allow", "**", content)
