@@ -74,11 +74,13 @@ def test_an_explanation_names_the_limits_that_count_an_allowed_call() -> None:
         "[[limit]]\ntool = '**'\nargs.path = '/srv/**'\ncalls = 1\nper = 'day'\n"
         "[[limit]]\ntool = '**'\nargs.path = '/home/**'\ncalls = 1\nper = 'day'\n"
         "action = 'prompt'\n"
+        "[[limit]]\ntool = '**'\nresult_bytes = 5000\n"
     )
     allowed = call("filesystem_read", {"path": "/home/user/projects/a"})
 
-    assert explain(policy(text), allowed).lines()[-2:] == [
+    assert explain(policy(text), allowed).lines()[-3:] == [
         "  limit 1 counts it: 1,000 calls an hour for each caller; further ones are denied",
         "  limit 3 counts it: 1 call a day; further ones are asked about",
+        "  limit 4 is about its result: at most 5,000 bytes, then it is cut",
     ]
     assert explain(policy(text), call("shell_execute")).limits == ()

@@ -378,6 +378,15 @@ def test_advice_about_a_list_of_globs_names_them_all(line: str, hint: str) -> No
     assert [each for each in lint(policy(rules(line))) if hint in each.hint]
 
 
+def result_limits(*lines: str) -> str:
+    """Write limits of results as `tool bytes`."""
+    text = ""
+    for line in lines:
+        tool, size = line.split("|")
+        text += f"[[limit]]\ntool = '{tool}'\nresult_bytes = {size}\n"
+    return text
+
+
 def limits(*lines: str) -> str:
     """Write limits as `tool calls key=value ...`, a minute each."""
     text = ""
@@ -407,6 +416,10 @@ def limits(*lines: str) -> str:
         (rules("allow|read") + limits("read|3|action='prompt'", "read|5"), []),
         (rules("allow|read") + limits("read|3", "read|5|action='prompt'"), [(2, "unreachable")]),
         (rules("allow|read") + limits("read|3", "read|5").replace("minute", "hour", 1), []),
+        (rules("allow|read") + limits("read|3") + result_limits("read|5000"), []),
+        (rules("allow|read") + result_limits("**|3000", "read|5000"), [(2, "unreachable")]),
+        (rules("allow|read") + result_limits("**|5000", "read|3000"), []),
+        (rules("allow|read") + result_limits("write|5000"), [(1, "counts-nothing")]),
     ],
 )
 def test_limits_that_do_nothing_are_found(text: str, expected: list[tuple[int, Kind]]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from nacre.core.errors import UnavailableError
+from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage
 from nacre.firewall.enforce.verdicts import Answer, Forward
 from nacre.firewall.limits.call_limits import CallLimits
 from nacre.firewall.policies.live_policy import FixedPolicy
@@ -151,3 +152,85 @@ def test_a_limit_counts_what_a_server_asks_of_the_client(table: Table, clock: St
 
     assert isinstance(asked[0], Forward)
     assert not isinstance(asked[1], Forward)
+
+
+SIZE = '[[limit]]\ntool = "send"\nresult_bytes = 1000\n'
+LONG = {"content": [{"type": "text", "text": "é" * 5000}]}
+
+
+def shown(verdict: Any) -> Any:
+    assert isinstance(verdict, Forward)
+    return json.loads(verdict.raw)["result"]
+
+
+def test_a_large_result_is_cut_and_recorded(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + SIZE, limits=limits)
+
+    cut = shown(scene.answered(scene.call("send"), LONG))
+    other = shown(scene.answered(scene.call("read"), LONG))
+
+    assert cut["content"][0]["text"].strip("é") == ""
+    assert cut["content"][1]["text"] == (
+        "[Cut by policy (limit 1): this result has 10,039 bytes, and 1,000 are allowed."
+        " The rest is not stored.]"
+    )
+    assert other == LONG
+    last = scene.audit.entries[-2]
+    assert (last.outcome, last.note) == ("note", "a result of 10,039 bytes was cut (limit 1)")
+
+
+def test_secrets_are_removed_before_a_result_is_cut(limits: CallLimits) -> None:
+    token = "ghp" + "_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    secret = {"content": [{"type": "text", "text": f"{token} " * 200}]}
+    text = ALLOW + SIZE + '[secrets]\naction = "redact"\n'
+    scene = Scene(text, limits=limits)
+
+    cut = shown(scene.answered(scene.call("send"), secret))
+
+    assert cut["content"][0]["text"].startswith("[redacted: github-token] [redacted")
+    assert "ghp" not in json.dumps(cut)
+    assert "Cut by policy" in cut["content"][1]["text"]
+
+
+def test_a_question_of_the_server_is_not_cut(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + '[[rule]]\naction = "allow"\nmethod = "**"\n' + SIZE, limits=limits)
+    question = {
+        "resultType": "input_required",
+        "inputRequests": {"a": {"method": "roots/list"}},
+        "requestState": "s" * 3000,
+    }
+
+    assert shown(scene.answered(scene.call("send"), question)) == question
+
+
+def test_a_result_that_cannot_be_recorded_as_cut_is_not_forwarded(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + SIZE, limits=limits)
+    message = scene.call("send")
+    assert isinstance(scene.up(message), Forward)
+    scene.audit.fails = True
+
+    verdict = scene.down({"jsonrpc": "2.0", "id": message["id"], "result": LONG})
+
+    assert shown(verdict)["isError"] is True
+    assert "the audit cannot be written" in shown(verdict)["content"][0]["text"]
+
+
+def test_a_result_that_was_screened_elsewhere_is_cut_too(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + SIZE, limits=limits)
+    message = scene.call("send")
+    assert isinstance(scene.up(message), Forward)
+    raw = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": LONG}).encode()
+    digest = scene.judge.policy().digest
+    large = LargeMessage(message["id"], "tools/call", {}, digest, lines=True)
+    findings = LargeFindings(None, None, None, None, message["id"])
+
+    verdict = scene.guard.from_screening(raw, large, findings)
+
+    assert "Cut by policy" in shown(verdict)["content"][1]["text"]
+
+
+def test_monitoring_cuts_nothing(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + SIZE + '[settings]\nmode = "monitor"\n', limits=limits)
+
+    assert shown(scene.answered(scene.call("send"), LONG)) == LONG
+    assert scene.audit.entries[-1].note == "a result of 10,039 bytes would be cut (limit 1)"

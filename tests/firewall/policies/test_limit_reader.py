@@ -39,6 +39,17 @@ def test_limits_come_back_from_the_compiled_form() -> None:
     assert made.digest != policy(PROJECTS + FULL).digest != policy(PROJECTS).digest
 
 
+SIZE = 'tool = "read"\nresult_bytes = 5000\n'
+
+
+def test_a_limit_of_results_has_a_size_alone() -> None:
+    made = policy(f"[[limit]]\n{SIZE}")
+
+    [limit] = made.limits
+    assert (limit.measure, limit.amount, limit.per, limit.by) == ("result_bytes", 5000, None, ())
+    assert from_json(to_json(made)) == made
+
+
 OK = 'tool = "**"\ncalls = 1\nper = "day"\n'
 
 
@@ -73,6 +84,25 @@ OK = 'tool = "**"\ncalls = 1\nper = "day"\n'
         (f"[[limit]]\n{OK}args.x = []\n", "limit 1: args.x is an empty list"),
         (f'[[limit]]\n{OK}tools = "y"\n', "unknown key 'tools' in a limit (did you mean 'tool'?"),
         ("limit = [1]\n", "limit 1: is not a table"),
+        (
+            f"[[limit]]\n{SIZE}calls = 2\n",
+            "has calls and result_bytes (write a [[limit]] for each)",
+        ),
+        (
+            f'[[limit]]\n{SIZE}per = "day"\n',
+            "per says nothing about result_bytes (leave it out: each",
+        ),
+        (f'[[limit]]\n{SIZE}by = "tool"\n', "by says nothing about result_bytes"),
+        (f'[[limit]]\n{SIZE}action = "deny"\n', "action says nothing about result_bytes"),
+        (f"[[limit]]\n{SIZE}".replace("5000", "999"), "a whole number from 1,000 to 1,000,000,000"),
+        (
+            f"[[limit]]\n{SIZE}".replace("tool", "prompt"),
+            "result_bytes is about tools and resources",
+        ),
+        (
+            f"[[limit]]\n{SIZE}".replace("tool", "method"),
+            "result_bytes is about tools and resources",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_limit_is_said(text: str, told: str) -> None:

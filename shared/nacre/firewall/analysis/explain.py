@@ -103,6 +103,10 @@ def explain(policy: Policy, subject: Subject, where: Surroundings = NOWHERE) -> 
 
 def _limits(policy: Policy, subject: Subject, where: Surroundings) -> Iterator[str]:
     for limit in LimitMatcher().limits(policy, subject, where):
+        if limit.measure == "result_bytes":
+            size = f"{limit.amount:,} bytes"
+            yield f"{limit.matching.origin} is about its result: at most {size}, then it is cut"
+            continue
         above = "denied" if limit.matching.action == "deny" else "asked about"
         yield f"{limit.matching.origin} counts it: {limit.rate}; further ones are {above}"
 

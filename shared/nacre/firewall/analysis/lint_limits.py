@@ -30,7 +30,7 @@ def limit_findings(policy: Policy) -> Iterator[Finding]:
                     limit.matching,
                     "unreachable",
                     f"{other.matching.origin} is always reached first",
-                    "leave it out, or allow fewer calls",
+                    "leave it out, or make it smaller",
                 )
                 break
 
@@ -40,8 +40,9 @@ def _is_reached_first(wide: Limit, narrow: Limit) -> bool:
     asks_first = wide.matching.action == "prompt" and narrow.matching.action == "deny"
     return (
         not asks_first
+        and wide.measure == narrow.measure
         and wide.per == narrow.per
-        and wide.calls <= narrow.calls
+        and wide.amount <= narrow.amount
         and set(wide.by) <= set(narrow.by)
         and Scope.of(wide.matching).covers(Scope.of(narrow.matching))
         and wide.matching.only is None

@@ -115,7 +115,10 @@ class FastPath:
         if result.get("resultType") == "input_required":
             return None
         try:
-            if not conversation.screen.passes(result, conversation.judge.source.current()):
+            policy = conversation.judge.source.current()
+            if policy.limits and request.call is not None:  # one may be about its size
+                return None
+            if not conversation.screen.passes(result, policy):
                 return None
         except Exception:  # noqa: BLE001 - as above
             return None

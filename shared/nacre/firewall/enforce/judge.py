@@ -1,7 +1,7 @@
 """One decision, with its approval and its record: the same at every place of enforcement."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nacre.core.errors import NacreError, UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, field
@@ -22,6 +22,9 @@ from nacre.firewall.policies.live_policy import PolicySource
 from nacre.firewall.rules.policy import Policy, names_tool
 from nacre.firewall.rules.rule import NOWHERE, Action, Decision, Kind, Subject, Surroundings
 from nacre.firewall.suggested_commands import Commands
+
+if TYPE_CHECKING:
+    from nacre.firewall.rules.limit import Limit
 
 _COMMANDS = Commands()
 _FAULT = Decision("deny", None, None, "Blocked by policy (the call could not be decided)")
@@ -62,6 +65,12 @@ class Limits(Protocol):
         """Tell whether a limit is about calls of this name, with some arguments."""
         ...
 
+    def result_limit(
+        self, policy: Policy, subject: Subject, where: Surroundings, /
+    ) -> "Limit | None":
+        """Return the smallest limit of the size of this call's result."""
+        ...
+
     def count(
         self,
         policy: Policy,
@@ -83,6 +92,12 @@ class Uncounted:
     def may_count(self, _policy: Policy, _kind: Kind, _name: str, _server: str, /) -> bool:
         """Return True, so that the call is looked at in full."""
         return True
+
+    def result_limit(
+        self, _policy: Policy, _subject: Subject, _where: Surroundings, /
+    ) -> "Limit | None":
+        """Return None, because the call is denied."""
+        return None
 
     def count(
         self, _policy: Policy, _subject: Subject, _where: Surroundings, /, **_facts: Any

@@ -8,7 +8,7 @@ from nacre.firewall.enforce import refusals
 from nacre.firewall.enforce.announced_lists import ANNOUNCED, ListRefresh
 from nacre.firewall.enforce.client_side import call_key, state_key
 from nacre.firewall.enforce.conversation import Conversation, OpenRequest
-from nacre.firewall.enforce.json_edits import rewritten
+from nacre.firewall.enforce.json_edits import numbers, rewritten
 from nacre.firewall.enforce.judge import Allowed, Call, Denied, Pending, Ruling
 from nacre.firewall.enforce.large_results import LargeFindings
 from nacre.firewall.enforce.listed_tools import ListFilter, cursor_of
@@ -231,7 +231,8 @@ class ServerSide:
             changed = rewritten(wire.raw, ("result",), screened.value)
         else:
             changed = wire.raw
-        return self._settled(request, wire, screened.objection, screened.note, changed)
+        settled = self._settled(request, wire, screened.objection, screened.note, changed)
+        return self._fitted(request, wire, settled)
 
     def looked_at(
         self, request: OpenRequest, id_: Id, raw: bytes, looked: LargeFindings
@@ -239,7 +240,46 @@ class ServerSide:
         """Decide about a large result by the findings of a helper process."""
         wire = Wire(raw, None, id_, None, {})
         changed = looked.changed or raw
-        return Forward(self._settled(request, wire, looked.objection, looked.note, changed))
+        settled = self._settled(request, wire, looked.objection, looked.note, changed)
+        try:
+            return Forward(self._fitted(request, wire, settled))
+        except MalformedMessageError as error:
+            return Forward(self._instead(request, wire, Denied(f"Blocked by policy ({error})")))
+
+    def _fitted(self, request: OpenRequest, wire: Wire, raw: bytes) -> bytes:
+        """Return a message whose result is within the limits of its size."""
+        judge = self._conversation.judge
+        policy = judge.policy()
+        if not policy.limits or request.call is None:
+            return raw
+        limit = judge.limits.result_limit(policy, request.call.subject, judge.where)
+        if limit is None or len(raw) <= limit.amount:  # the JSON of the result is shorter still
+            return raw
+        # Few policies limit results.
+        from nacre.firewall.limits.result_cut import (  # noqa: PLC0415
+            Whole,
+            cut,
+            is_cuttable,
+            size_of,
+        )
+
+        result = numbers(parse(raw).get("result"))
+        if type(result) is not dict or not is_cuttable(request.method, result):
+            return raw
+        size = size_of(result)
+        if size <= limit.amount:
+            return raw
+        enforces = self._conversation.enforces()
+        note = f"a result of {size:,} bytes {'was' if enforces else 'would be'} cut"
+        recorded = self._note(
+            "note", request.method, request=wire.id, note=f"{note} ({limit.matching.origin})"
+        )
+        if not enforces:
+            return raw
+        if not recorded:
+            return self._instead(request, wire, refusals.UNAUDITED)
+        whole = Whole(None, "The rest is not stored.")
+        return rewritten(raw, ("result",), cut(request.method, result, limit, size, whole))
 
     def _settled(
         self,

@@ -27,6 +27,7 @@ from nacre.protocol.versions import MODERN
 
 if TYPE_CHECKING:
     from nacre.firewall.enforce.large_calls import CallReading
+    from nacre.firewall.entry.cut_results import CutResults
     from nacre.firewall.entry.mounted_content import MountedContent
     from nacre.firewall.entry.mounted_servers import CheckedOffer
     from nacre.firewall.rules.policy import Policy
@@ -41,6 +42,8 @@ _NAMED_IN: Mapping[str, tuple[Kind, str]] = {
     "resources/read": ("resource", "uri"),
     "prompts/get": ("prompt", "name"),
 }
+
+_RESULTS = "nacre://results/"  # where the whole of a result is that was cut
 
 _Facts = tuple[Judge, Surroundings, tuple[str, ...]]
 
@@ -65,7 +68,8 @@ class EntryJudge:
     """Decides about the calls of every Being of this server; `server` is its name in rules.
 
     `mounts` knows the servers behind this one. `content` is called when one of them sends
-    something, and checks its texts.
+    something, and checks its texts. `results` is called when a limit may be about the size
+    of a result.
     """
 
     def __init__(
@@ -76,12 +80,14 @@ class EntryJudge:
         mounts: Mounts | None = None,
         content: "Callable[[], MountedContent] | None" = None,
         reading: "CallReading | None" = None,
+        results: "Callable[[], CutResults] | None" = None,
     ) -> None:
         self._judges = judges
         self._server = server
         self._mounts = mounts
         self._content = content
         self._reading = reading
+        self._results = results
         self._of_servers: BoundedCache[tuple[str, str], tuple[_Facts, Judge]] = BoundedCache(
             _MAX_JUDGES
         )
@@ -129,16 +135,21 @@ class EntryJudge:
                 result = await tool.call(arguments, context)
         except RelayedError as error:
             raise self._screened_error("tools/call", place.server, error, context) from None
-        if place.server == self._server or self._content is None:
+        judge = self._judge(context, place.server)
+        limits_result = self._limits_result(judge)
+        is_own = place.server == self._server or self._content is None
+        if is_own and not limits_result:
             return result
-        value = result.to_dict()
+        value = changed = result.to_dict()
         try:
-            screened = await self._content().large(
-                self._judge(context, place.server), "tools/call", value, context
-            )
+            if self._content is not None and not is_own:
+                changed = await self._content().large(judge, "tools/call", value, context)
+            if limits_result:
+                subject = self._tool_subject(name, place, arguments)
+                changed = await self._fitted(judge, subject, "tools/call", changed, context)
         except BlockedError as error:
             return _denied(Denied(str(error)), context)
-        return result if screened is value else _Result(screened)
+        return result if changed is value else _Result(changed)
 
     async def request(
         self,
@@ -150,6 +161,8 @@ class EntryJudge:
         """Read a resource or get a prompt if that is allowed; raises BlockedError."""
         await self._permit(method, params, context)
         kind, key = _NAMED_IN[method]
+        if self._results is not None and str(params[key]).startswith(_RESULTS):
+            return await self._results().read(str(params[key]), context)
         try:
             try:
                 value = await send()
@@ -159,13 +172,35 @@ class EntryJudge:
         except RelayedError as error:
             server = self._place(kind, str(params[key])).server
             raise self._screened_error(method, server, error, context) from None
-        server = self._place(kind, str(params[key])).server
-        if server == self._server or self._content is None:
-            return value
-        screened: Mapping[str, Any] = await self._content().large(
-            self._judge(context, server), method, value, context
-        )
-        return screened
+        place = self._place(kind, str(params[key]))
+        judge = self._judge(context, place.server)
+        if place.server != self._server and self._content is not None:
+            value = await self._content().large(judge, method, value, context)
+        if self._limits_result(judge):
+            subject = Subject("method", method, place.server, {**params, key: place.name})
+            value = await self._fitted(judge, subject, method, value, context)
+        return value
+
+    def _limits_result(self, judge: Judge) -> bool:
+        return self._results is not None and bool(judge.policy().limits)
+
+    async def _fitted(
+        self,
+        judge: Judge,
+        subject: Subject,
+        method: str,
+        value: Mapping[str, Any],
+        context: Context,
+    ) -> Mapping[str, Any]:
+        """Return a result within the limits of its size; raises BlockedError."""
+        assert self._results is not None
+        return await self._results().fitted(judge, subject, method, value, context)
+
+    def _tool_subject(self, tool: str, place: Place, arguments: Mapping[str, Any]) -> Subject:
+        mounts = self._mounts
+        is_own = mounts is None or place.server == self._server
+        paths = NO_PATHS if mounts is None or is_own else mounts.path_arguments(tool)
+        return Subject("tool", place.name, place.server, arguments, paths)
 
     def screened_completion(
         self, ref: Mapping[str, Any], completion: dict[str, Any]
@@ -204,10 +239,8 @@ class EntryJudge:
         needs_name: bool,
     ) -> WireResult | None:
         """Return None for a call that may be made, else the result that its caller gets."""
-        mounts = self._mounts
-        is_own = mounts is None or place.server == self._server
-        paths = NO_PATHS if mounts is None or is_own else mounts.path_arguments(tool)
-        subject = Subject("tool", place.name, place.server, arguments, paths)
+        is_own = self._mounts is None or place.server == self._server
+        subject = self._tool_subject(tool, place, arguments)
         if type(arguments) is LargeArguments and self._reading is not None:
             await self._read_elsewhere(
                 arguments, subject, self._reading, context, encodes=not is_own

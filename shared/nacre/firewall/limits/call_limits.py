@@ -8,7 +8,7 @@ from nacre.core.clock import Clock
 from nacre.firewall.content.digests import canonical
 from nacre.firewall.limits.counters import Counted, Counters
 from nacre.firewall.rules.evaluate import Engine
-from nacre.firewall.rules.limit import SECONDS, Limit, Share
+from nacre.firewall.rules.limit import Limit, Share
 from nacre.firewall.rules.policy import Policy, RuleNames
 from nacre.firewall.rules.rule import Action, Kind, Subject, Surroundings
 from nacre.ports.items.table import Table
@@ -79,6 +79,12 @@ class CallLimits:
         """Tell whether a limit is about calls of this name, with some arguments."""
         return bool(self._matcher.positions(policy, kind, name, server))
 
+    def result_limit(self, policy: Policy, subject: Subject, where: Surroundings) -> Limit | None:
+        """Return the smallest limit of the size of this call's result."""
+        limits = self._matcher.limits(policy, subject, where)
+        sizes = (limit for limit in limits if limit.measure == "result_bytes")
+        return min(sizes, key=lambda limit: limit.amount, default=None)
+
     def count(
         self,
         policy: Policy,
@@ -96,7 +102,7 @@ class CallLimits:
         now = int(self._clock().timestamp())
         by: dict[tuple[Share, ...], list[Limit]] = {}
         for limit in self._matcher.limits(policy, subject, where):
-            if not (approved and limit.matching.action == "prompt"):
+            if limit.measure == "calls" and not (approved and limit.matching.action == "prompt"):
                 by.setdefault(limit.by, []).append(limit)
         values: dict[Share, str] = {
             "tool": subject.qualified,
@@ -113,7 +119,7 @@ class CallLimits:
                 continue
             for earlier in counted:
                 self._counters.give_back(earlier)
-            period = SECONDS[result.per]
+            period = result.seconds
             return Spent(result, period - now % period)
         return None
 

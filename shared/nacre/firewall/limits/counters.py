@@ -102,7 +102,7 @@ def _by_id(limits: Sequence[Limit]) -> dict[str, Limit]:
     smallest: dict[str, Limit] = {}
     for limit in limits:
         id_ = _id_of(limit)
-        if id_ not in smallest or limit.calls < smallest[id_].calls:
+        if id_ not in smallest or limit.amount < smallest[id_].amount:
             smallest[id_] = limit
     return smallest
 
@@ -128,7 +128,7 @@ def _periods(limits: Mapping[str, Limit], item: Item, now: int) -> dict[str, _Pe
 
 def _period(limit: Limit, item: Item, id_: str, now: int) -> _Period:
     """Return the period; a process whose clock is ahead may have begun the next one."""
-    length = SECONDS[limit.per]
+    length = limit.seconds
     start = now - now % length
     stored = _number(item, _PERIOD, id_)
     if start <= stored <= start + length:
@@ -139,7 +139,7 @@ def _period(limit: Limit, item: Item, id_: str, now: int) -> _Period:
 def _spent(periods: Mapping[str, _Period]) -> Limit | None:
     """Return a limit that is used up, one that denies before one that asks."""
     spent = [
-        limit for limit, _, calls in periods.values() if calls is not None and calls >= limit.calls
+        limit for limit, _, calls in periods.values() if calls is not None and calls >= limit.amount
     ]
     return min(spent, key=lambda limit: limit.matching.action, default=None)
 
@@ -166,9 +166,9 @@ def _when(periods: Mapping[str, _Period]) -> Condition:
     for id_, (limit, start, calls) in periods.items():
         name = _PERIOD + id_
         if calls is not None:
-            conditions += [Compare(name, "=", start), Compare(_CALLS + id_, "<", limit.calls)]
+            conditions += [Compare(name, "=", start), Compare(_CALLS + id_, "<", limit.amount)]
         else:
-            later = start + SECONDS[limit.per]
+            later = start + limit.seconds
             other = (Absent(name), Compare(name, "<", start), Compare(name, ">", later))
             conditions.append(Either(other))
     return Every(tuple(conditions))

@@ -6,7 +6,7 @@ from typing import Any
 
 from nacre.core.errors import PolicyError
 from nacre.core.lazy_dataclasses import asdict
-from nacre.firewall.rules.limit import Limit, Period, Share
+from nacre.firewall.rules.limit import Limit, Measure, Period, Share
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import ArgumentTest, Rule, Scalar
 from nacre.firewall.rules.sections import InjectionSection, NamedPattern, SecretsSection, Settings
@@ -100,11 +100,20 @@ def _rule(fields: list[Any]) -> Rule:
 
 
 def _compact_limit(limit: Limit) -> list[Any]:
-    return [limit.number, _compact(limit.matching), limit.calls, limit.per, list(limit.by)]
+    measure = [] if limit.measure == "calls" else [limit.measure]
+    rule, by = _compact(limit.matching), list(limit.by)
+    return [limit.number, rule, limit.amount, limit.per, by, *measure]
 
 
-def _limit(number: int, matching: list[Any], calls: int, per: Period, by: list[Share]) -> Limit:
-    return Limit(number, _rule(matching), calls, per, tuple(by))
+def _limit(
+    number: int,
+    matching: list[Any],
+    amount: int,
+    per: Period | None,
+    by: list[Share],
+    measure: Measure = "calls",
+) -> Limit:
+    return Limit(number, _rule(matching), amount, per, tuple(by), measure)
 
 
 def _test(

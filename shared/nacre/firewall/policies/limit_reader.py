@@ -1,15 +1,23 @@
 """Reads one limit of a policy file."""
 
+from collections.abc import Mapping
 from typing import Any, get_args
 
+from nacre.core.limits import CUT_RESULT_BYTES
 from nacre.firewall.policies.rule_reader import CALL_KEYS, RuleReader
 from nacre.firewall.policies.value_reader import shown, suggestion
-from nacre.firewall.rules.limit import SHARES, Limit, Period, Share
+from nacre.firewall.rules.limit import MEASURES, SHARES, Limit, Measure, Period, Share
 from nacre.firewall.rules.rule import Action
 
-_KEYS = ("calls", "per", "by", "action", *CALL_KEYS)
+_KEYS = (*MEASURES, "per", "by", "action", *CALL_KEYS)
 _ACTIONS: tuple[Action, ...] = ("deny", "prompt")
-_MAX_CALLS = 1_000_000_000
+_MAX_AMOUNT = 1_000_000_000
+_LEAST: Mapping[Measure, int] = {"calls": 1, "result_bytes": CUT_RESULT_BYTES}
+# The keys that say nothing about a measure, and the reason.
+_UNUSED: Mapping[Measure, tuple[tuple[str, ...], str]] = {
+    "calls": ((), ""),
+    "result_bytes": (("per", "by", "action"), "each result that is larger is cut"),
+}
 
 
 class LimitReader(RuleReader):
@@ -21,24 +29,45 @@ class LimitReader(RuleReader):
         if not isinstance(table, dict):
             raise self.error("is not a table", "write [[limit]] above each limit")
         self.check_keys(table, _KEYS, "a limit")
+        measure = self._measure(table)
+        unused, reason = _UNUSED[measure]
+        for key in unused:
+            if key in table:
+                raise self.error(f"{key} says nothing about {measure}", f"leave it out: {reason}")
         action = table.get("action", "deny")
         if action not in _ACTIONS:
             hint = "leave it out to deny, or write prompt to ask"
             raise self.error(f"unknown action {shown(action)} for calls above a limit", hint)
+        matching = self.calls(table, action, self.limit, f"limit {self.limit}")
+        if measure == "result_bytes" and not ("tool" in table or "resource" in table):
+            raise self.error("result_bytes is about tools and resources", "write one of these")
         return Limit(
             number=self.limit,
-            matching=self.calls(table, action, self.limit, f"limit {self.limit}"),
-            calls=self._calls(table.get("calls")),
-            per=self._per(table.get("per")),
+            matching=matching,
+            amount=self._amount(table[measure], measure),
+            per=None if "per" in unused else self._per(table.get("per")),
             by=self._by(table.get("by", [])),
+            measure=measure,
         )
 
-    def _calls(self, value: Any) -> int:
-        if value is None:
-            raise self.error("has no calls", "write how many may be made, such as calls = 20")
-        if type(value) is not int or not 1 <= value <= _MAX_CALLS:
+    def _measure(self, table: Mapping[str, Any]) -> Measure:
+        present = [measure for measure in MEASURES if measure in table]
+        if not present:
+            others = " or ".join(MEASURES[1:])
+            raise self.error(
+                "has no calls", f"write how many may be made, such as calls = 20, or {others}"
+            )
+        if len(present) > 1:
+            raise self.error(f"has {' and '.join(present)}", "write a [[limit]] for each")
+        return present[0]
+
+    def _amount(self, value: Any, measure: Measure) -> int:
+        least = _LEAST[measure]
+        if type(value) is not int or not least <= value <= _MAX_AMOUNT:
             hint = "to allow none, write a rule that denies them" if value == 0 else None
-            raise self.error(f"calls must be a whole number from 1 to {_MAX_CALLS:,}", hint)
+            raise self.error(
+                f"{measure} must be a whole number from {least:,} to {_MAX_AMOUNT:,}", hint
+            )
         return value
 
     def _per(self, value: Any) -> Period:

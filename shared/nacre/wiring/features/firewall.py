@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from nacre.firewall.audit.entry import Record
     from nacre.firewall.audit.log import AuditTrail
     from nacre.firewall.audit.stored_log import Appends
+    from nacre.firewall.entry.cut_results import CutResults
     from nacre.firewall.entry.mounted_content import MountedContent
     from nacre.firewall.entry.mounted_servers import Mounts
     from nacre.firewall.limits.call_limits import CallLimits, Spent
+    from nacre.firewall.limits.whole_results import WholeResults
     from nacre.firewall.policies.stored_policy import Policies
+    from nacre.firewall.rules.limit import Limit
     from nacre.firewall.rules.policy import Policy
     from nacre.firewall.rules.rule import Kind, Subject, Surroundings
     from nacre.firewall.rules.sections import Settings as PolicySettings
@@ -61,7 +64,15 @@ def build_entry(ports: "Ports", policies: "Policies", mounts: "Mounts") -> Entry
 
         return MountedContent(lambda: Pins(ports.data, GLOBAL), screening=ports.screening)
 
-    return EntryJudge(judge, mounts=mounts, content=content, reading=ports.screening)
+    @cache
+    def results() -> "CutResults":
+        from nacre.firewall.entry.cut_results import CutResults
+
+        return CutResults(cache(lambda: _whole_results(ports)))
+
+    return EntryJudge(
+        judge, mounts=mounts, content=content, reading=ports.screening, results=results
+    )
 
 
 class LateApprover:
@@ -96,6 +107,12 @@ class LateLimits:
         """Tell whether a limit is about calls of this name."""
         return self._load().may_count(policy, kind, name, server)
 
+    def result_limit(
+        self, policy: "Policy", subject: "Subject", where: "Surroundings"
+    ) -> "Limit | None":
+        """Return the smallest limit of the size of a call's result."""
+        return self._load().result_limit(policy, subject, where)
+
     def count(
         self, policy: "Policy", subject: "Subject", where: "Surroundings", **facts: Any
     ) -> "Spent | None":
@@ -108,6 +125,12 @@ def _limits(ports: "Ports") -> "CallLimits":
 
     # A count that is lost with the power is no harm, and a call need not wait for the disk.
     return CallLimits(ports.non_durable_data, ports.clock)
+
+
+def _whole_results(ports: "Ports") -> "WholeResults":
+    from nacre.firewall.limits.whole_results import WholeResults
+
+    return WholeResults(lambda: ports.blobs, ports.clock, ports.rng)
 
 
 def _approver(ports: "Ports", settings: "Callable[[], PolicySettings]") -> "Approver":
