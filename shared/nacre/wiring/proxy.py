@@ -56,6 +56,7 @@ def open_proxy(
     ports = LaptopPorts(settings.data_folder, clock=clock)
     home = compose(ports, settings)
     source = laptop_policies(ports, settings, tell)
+    limits = LateLimits(ports)
     approver = LateApprover(ports, lambda: source.current().settings)
     judge = Judge(
         source,
@@ -65,7 +66,7 @@ def open_proxy(
         where,
         approver=approver,
         commands=ports.commands,
-        limits=LateLimits(ports),
+        limits=limits,
     )
     pins = Pins(ports.data, GLOBAL)
     states = RequestStates(lambda: home.signing_keys(), clock)
@@ -79,7 +80,11 @@ def open_proxy(
     def look(raw: bytes, large: LargeMessage) -> LargeFindings | None:
         return screening.look(raw, large.method, large.sections, lines=large.lines)
 
-    return ProxyParts(new_guard, look, partial(_login, home), home.close)
+    def close() -> None:
+        limits.end_all()
+        home.close()
+
+    return ProxyParts(new_guard, look, partial(_login, home), close)
 
 
 def _login(home: Home, server: str, url: str) -> "Bearer":

@@ -5,14 +5,16 @@ from typing import Any
 import pytest
 
 from nacre.core.errors import UnavailableError
+from nacre.firewall.approvals.approver import Waiting
 from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage
-from nacre.firewall.enforce.verdicts import Answer, Forward
+from nacre.firewall.enforce.verdicts import Answer, Forward, Hold
 from nacre.firewall.limits.call_limits import CallLimits
 from nacre.firewall.policies.live_policy import FixedPolicy
+from nacre.firewall.rules.arguments.arguments import JsonNumber
 from nacre.ports.items.table import Table
 from tests.adapters.conftest import StillClock
 from tests.firewall.deciding import policy
-from tests.firewall.guarding import ALLOW, Person, Scene
+from tests.firewall.guarding import ALLOW, Person, Scene, notification, response
 
 LIMIT = '[[limit]]\ntool = "send"\ncalls = 2\nper = "minute"\n'
 
@@ -234,3 +236,79 @@ def test_monitoring_cuts_nothing(limits: CallLimits) -> None:
 
     assert shown(scene.answered(scene.call("send"), LONG)) == LONG
     assert scene.audit.entries[-1].note == "a result of 10,039 bytes would be cut (limit 1)"
+
+
+ONE = '[[limit]]\ntool = "send"\nconcurrency = 1\n'
+EMPTY: dict[str, Any] = {"content": []}
+
+
+def refusal(verdict: Any) -> str:
+    assert isinstance(verdict, Answer)
+    text: str = json.loads(verdict.raw)["result"]["content"][0]["text"]
+    return text
+
+
+def test_a_call_that_runs_keeps_others_out_until_its_answer(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + ONE, limits=limits)
+    first = scene.call("send")
+    assert isinstance(scene.up(first), Forward)
+
+    assert "the limit of 1 call at a time is reached" in refusal(scene.up(scene.call("send")))
+    assert isinstance(scene.up(scene.call("read")), Forward)
+    scene.down(response(first["id"], EMPTY))
+    assert isinstance(scene.up(scene.call("send")), Forward)
+
+
+@pytest.mark.parametrize("end", ["cancelled", "no answer", "error", "unreadable"])
+def test_a_call_that_ends_otherwise_gives_its_place_back(limits: CallLimits, end: str) -> None:
+    scene = Scene(ALLOW + ONE, limits=limits)
+    message = scene.call("send")
+    assert isinstance(scene.up(message), Forward)
+    match end:
+        case "cancelled":
+            scene.up(notification("notifications/cancelled", {"requestId": message["id"]}))
+        case "no answer":
+            scene.guard.close_request(JsonNumber(str(message["id"])), "it is gone", code=-32000)
+        case "error":
+            error = {"code": -32000, "message": "no"}
+            scene.down({"jsonrpc": "2.0", "id": message["id"], "error": error})
+        case _:
+            scene.down(f'{{"jsonrpc": "2.0", "id": {message["id"]}, "result": NaN}}'.encode())
+
+    assert isinstance(scene.up(scene.call("send")), Forward)
+
+
+def test_a_call_that_is_not_recorded_keeps_no_place(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + ONE, limits=limits)
+    scene.audit.fails = True
+    assert "audit" in refusal(scene.up(scene.call("send")))
+
+    scene.audit.fails = False
+    assert isinstance(scene.up(scene.call("send")), Forward)
+
+
+def test_a_held_call_has_a_place_once_it_is_approved(limits: CallLimits) -> None:
+    person = Person(by=Waiting("t1", "asked", 60))
+    asks = '[[rule]]\naction = "prompt"\ntool = "send"\nargs.ask = "*"\n'
+    scene = Scene(asks + ALLOW + ONE, limits=limits, approver=person)
+    held = scene.call("send", {"ask": "yes"})
+    assert isinstance(scene.up(held), Hold)
+    other = scene.call("send")
+    assert isinstance(scene.up(other), Forward)
+    scene.down(response(other["id"], EMPTY))
+
+    [release] = scene.guard.poll()
+
+    assert release.to == "server"
+    assert "at a time" in refusal(scene.up(scene.call("send")))
+    scene.down(response(held["id"], EMPTY))
+    assert isinstance(scene.up(scene.call("send")), Forward)
+
+
+def test_a_closing_proxy_gives_the_places_of_open_calls_back(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + ONE, limits=limits)
+    assert isinstance(scene.up(scene.call("send")), Forward)
+
+    limits.end_all()
+
+    assert isinstance(scene.up(scene.call("send")), Forward)

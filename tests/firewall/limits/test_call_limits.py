@@ -1,7 +1,9 @@
 import multiprocessing
+import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
-from nacre.firewall.limits.call_limits import CallLimits, Spent
+from nacre.firewall.limits.call_limits import CallLimits, Running, Spent
 from nacre.firewall.limits.counters import key_of
 from nacre.firewall.rules.rule import NOWHERE
 from nacre.ports.items.table import Table
@@ -38,6 +40,12 @@ class Desk:
         return None if spent is None else spent.limit.number
 
     def spent(self, tool: str = "search", *, approved: bool = False, **facts: Any) -> Spent | None:
+        return self.ask(tool, approved=approved, **facts)[0]
+
+    def ask(
+        self, tool: str = "search", *, approved: bool = False, **facts: Any
+    ) -> tuple[Spent | None, Running | None]:
+        """Count a call, and return the limit that it is above, or the places that it has."""
         arguments = facts.get("arguments", {})
         return self.limits.count(
             self.policy,
@@ -255,6 +263,55 @@ def test_64_threads_make_as_many_calls_as_the_limit_has(table: Table, clock: Sti
         told = list(pool.map(lambda number: desks[number % 8](), range(64)))
 
     assert told.count(None) == 25
+
+
+class Meeting:
+    """An item store whose two callers wait for each other before and after each update."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._barrier = threading.Barrier(2)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)
+
+    def update(self, *what: Any, **more: Any) -> Any:
+        self._meet()
+        item = self._table.update(*what, **more)
+        self._meet()
+        return item
+
+    def leave(self) -> None:
+        """Let the other one go on without this caller."""
+        self._barrier.abort()
+
+    def _meet(self) -> None:
+        with suppress(threading.BrokenBarrierError):
+            self._barrier.wait()
+
+
+def test_of_two_calls_that_race_for_the_last_of_two_limits_one_is_made(
+    table: Table, clock: StillClock
+) -> None:
+    # In the order of the file, one would begin with the server and the other with the caller.
+    text = (
+        limit('tool = "a"', 'by = "server"', calls=9, per="hour")
+        + limit('tool = "**"', 'by = "caller"', calls=1)
+        + limit('tool = "*"', 'by = "server"', calls=1)
+    )
+    meeting = Meeting(table)
+    desk = Desk(cast("Table", meeting), clock, text)
+
+    def ask(tool: str) -> int | None:
+        try:
+            return desk(tool)
+        finally:
+            meeting.leave()
+
+    with ThreadPoolExecutor(2) as pool:
+        told = list(pool.map(ask, "ab"))
+
+    assert told.count(None) == 1
 
 
 def test_threads_never_pass_limits_that_count_apart_and_use_them_up(

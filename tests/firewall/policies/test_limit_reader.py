@@ -50,6 +50,23 @@ def test_a_limit_of_results_has_a_size_alone() -> None:
     assert from_json(to_json(made)) == made
 
 
+AT_ONCE = 'tool = "read"\nconcurrency = 3\n'
+
+
+def test_a_limit_of_calls_at_a_time_has_no_period() -> None:
+    made = policy(f'[[limit]]\n{AT_ONCE}by = "caller"\naction = "prompt"\n')
+
+    [limit] = made.limits
+    assert (limit.measure, limit.amount, limit.per, limit.by) == (
+        "concurrency",
+        3,
+        None,
+        ("caller",),
+    )
+    assert limit.rate == "3 calls at a time for each caller"
+    assert from_json(to_json(made)) == made
+
+
 OK = 'tool = "**"\ncalls = 1\nper = "day"\n'
 
 
@@ -84,6 +101,15 @@ OK = 'tool = "**"\ncalls = 1\nper = "day"\n'
         (f"[[limit]]\n{OK}args.x = []\n", "limit 1: args.x is an empty list"),
         (f'[[limit]]\n{OK}tools = "y"\n', "unknown key 'tools' in a limit (did you mean 'tool'?"),
         ("limit = [1]\n", "limit 1: is not a table"),
+        (
+            f'[[limit]]\n{AT_ONCE}per = "day"\n',
+            "per says nothing about concurrency (leave it out: it",
+        ),
+        (
+            f"[[limit]]\n{AT_ONCE}".replace("3", "0"),
+            "concurrency must be a whole number from 1 to 1,000 (to",
+        ),
+        (f"[[limit]]\n{AT_ONCE}".replace("3", "1001"), "concurrency must be a whole number"),
         (
             f"[[limit]]\n{SIZE}calls = 2\n",
             "has calls and result_bytes (write a [[limit]] for each)",

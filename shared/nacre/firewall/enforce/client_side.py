@@ -151,6 +151,7 @@ class ClientSide:
         if isinstance(ruling, Allowed) and ticket is None and "inputResponses" in wire.params:
             verdict = self._answers(wire)
             if isinstance(verdict, Answer):
+                ruling.end()
                 return verdict
             raw = verdict.raw
         return self._ruled(wire, call, ruling, raw)
@@ -171,9 +172,9 @@ class ClientSide:
         method = str(wire.method)
         if isinstance(ruling, Allowed):
             granted = ruling.approval is not None
-            self._conversation.up.add(
-                OpenRequest(method, wire.id, wire.is_modern, call, granted=granted)
-            )
+            request = OpenRequest(method, wire.id, wire.is_modern, call, granted=granted)
+            request.running = ruling.running
+            self._conversation.up.add(request)
             return Forward(raw)
         match ruling:
             case Denied():

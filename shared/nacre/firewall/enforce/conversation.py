@@ -8,7 +8,7 @@ from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import MAX_IN_FLIGHT
 from nacre.firewall.audit.entry import Direction, Outcome
 from nacre.firewall.enforce.content_check import Screen
-from nacre.firewall.enforce.judge import Call, Judge
+from nacre.firewall.enforce.judge import Call, Judge, Running
 from nacre.firewall.enforce.message import Id, Key, Wire, key_of
 from nacre.firewall.pins import Pins
 from nacre.firewall.rules.arguments.arguments import JsonNumber
@@ -33,6 +33,13 @@ class OpenRequest:
     changes: int = 0
     # For a request of the guard itself: the number of its page, and the lists to request next.
     own: tuple[int, tuple[str, ...]] | None = None
+    # The places of limits that it has.
+    running: Running | None = None
+
+    def end(self) -> None:
+        """Give its places of limits back."""
+        if self.running is not None:
+            self.running.end()
 
 
 class OpenRequests:
@@ -68,7 +75,10 @@ class OpenRequests:
 
     def take(self, id_: Id) -> OpenRequest | None:
         """Remove and return the request with this id, because each is answered once."""
-        return self._requests.pop(int(id_) if type(id_) is JsonNumber else id_, None)
+        request = self._requests.pop(int(id_) if type(id_) is JsonNumber else id_, None)
+        if request is not None:
+            request.end()
+        return request
 
     def give_up(self, id_: object) -> None:
         """Close a request without an answer; a late answer is dropped."""
@@ -78,7 +88,9 @@ class OpenRequests:
             key = key_of(id_)
         except ValueError:  # a number that is not a valid id
             return
-        if self._requests.pop(key, None) is not None:
+        request = self._requests.pop(key, None)
+        if request is not None:
+            request.end()
             self._given_up[key] = None
 
 

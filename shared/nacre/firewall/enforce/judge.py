@@ -58,6 +58,14 @@ class Spent(Protocol):
         ...
 
 
+class Running(Protocol):
+    """A call that has places of limits."""
+
+    def end(self) -> None:
+        """Give the places back; a second time does nothing."""
+        ...
+
+
 class Limits(Protocol):
     """Counts calls; CallLimits does."""
 
@@ -81,8 +89,11 @@ class Limits(Protocol):
         caller: str,
         being: str,
         approved: bool = False,
-    ) -> Spent | None:
-        """Count a call, or return a limit that it is above; raises UnavailableError."""
+    ) -> tuple[Spent | None, Running | None]:
+        """Count a call, or return a limit that it is above; raises UnavailableError.
+
+        A call that has places of limits has to be ended.
+        """
         ...
 
 
@@ -101,7 +112,7 @@ class Uncounted:
 
     def count(
         self, _policy: Policy, _subject: Subject, _where: Surroundings, /, **_facts: Any
-    ) -> Spent | None:
+    ) -> tuple[Spent | None, Running | None]:
         """Raise UnavailableError."""
         raise UnavailableError("limits are not counted here")
 
@@ -113,7 +124,7 @@ class Call:
     `objection` is the text of a denial that no rule can override. `granted` means that an earlier
     round of this call was approved. `doubt` is the reason why a call that a rule allows still
     needs an approval. A call that `needs_name` needs one unless a rule names its tool. `counted`
-    means that the limits have counted the call.
+    means that the limits have counted the call, and `running` has its places.
     """
 
     subject: Subject
@@ -128,13 +139,23 @@ class Call:
     needs_name: bool = False
     note: str | None = None
     counted: bool = False
+    running: Running | None = None
 
 
 class Allowed(NamedTuple):
-    """The call may be made. `approval` names the approval, if one was needed."""
+    """The call may be made. `approval` names the approval, if one was needed.
+
+    `running` has its places of limits, to be ended with the call.
+    """
 
     audit: str
     approval: str | None = None
+    running: Running | None = None
+
+    def end(self) -> None:
+        """Give the places of the call back."""
+        if self.running is not None:
+            self.running.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +341,7 @@ class Judge:
         if call.counted:
             return decision
         try:
-            spent = self.limits.count(
+            spent, call.running = self.limits.count(
                 policy,
                 call.subject,
                 self.where,
@@ -366,11 +387,14 @@ class Judge:
             fields=facts,
         )
         audit = self.record(entry, policy, decision.rule)
+        denies = isinstance(audit, Denied) or (outcome == "deny" and enforced)
+        if denies and call.running is not None:
+            call.running.end()
         if isinstance(audit, Denied):
             return audit
-        if outcome == "deny" and enforced:
+        if denies:
             return Denied(decision.text, decision.rule, audit, settings.deny_style)
-        return Allowed(audit, facts.get("approval"))
+        return Allowed(audit, facts.get("approval"), call.running)
 
     def record(self, entry: Record, policy: Policy, rule: int | None) -> str | Denied:
         """Record a decision and return the record's id; a denial if that fails."""

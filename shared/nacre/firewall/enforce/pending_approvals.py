@@ -118,10 +118,12 @@ class HeldMessages:
                 return None
             case Allowed():
                 if side.take(wire.id) is None:
+                    ruling.end()
                     return None
                 granted = OpenRequest(
                     str(wire.method), wire.id, wire.is_modern, message.call, granted=True
                 )
+                granted.running = ruling.running
                 side.add(granted)
                 return Release(message.to, wire.raw)
             case Denied():

@@ -72,7 +72,8 @@ class ServerSide:
                 raw = wire.raw
                 if value is not params and self._conversation.enforces():
                     raw = rewritten(raw, ("params",), value)
-                self._conversation.down.add(OpenRequest(method, wire.id, is_modern=False))
+                request = OpenRequest(method, wire.id, is_modern=False, running=ruling.running)
+                self._conversation.down.add(request)
                 return Forward(raw)
             case Denied():
                 return Answer(refusals.answer_denied(wire, ruling, is_modern=False))
@@ -329,6 +330,7 @@ class ServerSide:
             ruling, _, value = self._asked(method, params, str(wire.id), can_elicit=False)
             if not isinstance(ruling, Allowed):
                 return self._instead(request, wire, _denied(ruling))
+            ruling.end()  # the answer comes with another round of the call
             if value is not params:
                 changed[key] = {**question, "params": value}
         self._continue(request, wire)

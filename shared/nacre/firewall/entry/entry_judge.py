@@ -117,24 +117,26 @@ class EntryJudge:
         """
         place = self._place("tool", name)
         needs_name = context.via is not None and not tool.read_only
-        denied = await self._denied_result(name, place, arguments, context, needs_name=needs_name)
-        if denied is not None:
-            return denied
+        allowed = await self._allowed(name, place, arguments, context, needs_name=needs_name)
+        if not isinstance(allowed, Allowed):
+            return allowed
         if place.server == self._server:
             arguments = in_full(arguments)
         try:
             try:
                 result = await tool.call(arguments, context)
             except OffersChangedError:  # the decision was about an older offer
+                allowed.end()
                 place = self._place("tool", name)
-                denied = await self._denied_result(
-                    name, place, arguments, context, needs_name=needs_name
-                )
-                if denied is not None:
-                    return denied
+                again = await self._allowed(name, place, arguments, context, needs_name=needs_name)
+                if not isinstance(again, Allowed):
+                    return again
+                allowed = again
                 result = await tool.call(arguments, context)
         except RelayedError as error:
             raise self._screened_error("tools/call", place.server, error, context) from None
+        finally:
+            allowed.end()
         judge = self._judge(context, place.server)
         limits_result = self._limits_result(judge)
         is_own = place.server == self._server or self._content is None
@@ -159,19 +161,22 @@ class EntryJudge:
         send: Callable[[], Awaitable[Mapping[str, Any]]],
     ) -> Mapping[str, Any]:
         """Read a resource or get a prompt if that is allowed; raises BlockedError."""
-        await self._permit(method, params, context)
+        allowed = await self._permit(method, params, context)
         kind, key = _NAMED_IN[method]
-        if self._results is not None and str(params[key]).startswith(_RESULTS):
-            return await self._results().read(str(params[key]), context)
         try:
+            if self._results is not None and str(params[key]).startswith(_RESULTS):
+                return await self._results().read(str(params[key]), context)
             try:
                 value = await send()
             except OffersChangedError:  # the decision was about an older offer
-                await self._permit(method, params, context)
+                allowed.end()
+                allowed = await self._permit(method, params, context)
                 value = await send()
         except RelayedError as error:
             server = self._place(kind, str(params[key])).server
             raise self._screened_error(method, server, error, context) from None
+        finally:
+            allowed.end()
         place = self._place(kind, str(params[key]))
         judge = self._judge(context, place.server)
         if place.server != self._server and self._content is not None:
@@ -229,7 +234,7 @@ class EntryJudge:
             return error
         return RelayedError(error.code, str(screened["message"]), screened["data"])
 
-    async def _denied_result(
+    async def _allowed(
         self,
         tool: str,
         place: Place,
@@ -237,8 +242,8 @@ class EntryJudge:
         context: Context,
         *,
         needs_name: bool,
-    ) -> WireResult | None:
-        """Return None for a call that may be made, else the result that its caller gets."""
+    ) -> Allowed | WireResult:
+        """Return Allowed for a call that may be made, else the result that its caller gets."""
         is_own = self._mounts is None or place.server == self._server
         subject = self._tool_subject(tool, place, arguments)
         if type(arguments) is LargeArguments and self._reading is not None:
@@ -249,7 +254,7 @@ class EntryJudge:
             subject, context, "tool", tool, needs_name=needs_name and not is_own
         )
         if isinstance(ruling, Allowed):
-            return None
+            return ruling
         if ruling.style == "error":
             raise _blocked(ruling)
         return _denied(ruling, context)
@@ -279,8 +284,8 @@ class EntryJudge:
         else:  # a blocking tool already has its own thread
             work()
 
-    async def _permit(self, method: str, params: Mapping[str, Any], context: Context) -> None:
-        """Raise BlockedError unless the request may be made."""
+    async def _permit(self, method: str, params: Mapping[str, Any], context: Context) -> Allowed:
+        """Return Allowed for a request that may be made; raises BlockedError."""
         kind, key = _NAMED_IN[method]
         name = str(params[key])
         place = self._place(kind, name)
@@ -288,6 +293,7 @@ class EntryJudge:
         ruling = await self._ruled(subject, context, kind, name)
         if isinstance(ruling, Denied):
             raise _blocked(ruling)
+        return ruling
 
     # Decisions.
 
@@ -312,6 +318,22 @@ class EntryJudge:
             # It was decided, and approved, when it was called; a rule that has come to deny it
             # since still counts.
             call = replace(call, granted=True, counted=True)
+        try:
+            return await self._on_current_offers(judge, call, subject, context, kind, name)
+        except BaseException:  # a place that a call has got belongs to a call that is made
+            if call.running is not None:
+                call.running.end()
+            raise
+
+    async def _on_current_offers(
+        self,
+        judge: Judge,
+        call: Call,
+        subject: Subject,
+        context: Context,
+        kind: Kind,
+        name: str,
+    ) -> Allowed | Denied:
         mounts = None if subject.server == self._server else self._mounts
         for _ in range(_MAX_CHANGES):
             current = call
@@ -420,6 +442,7 @@ class EntryJudge:
         ruling = await self._settled(judge, call, judge.rule(call), context)
         if isinstance(ruling, Denied):
             raise _blocked(ruling)
+        ruling.end()
         changed: Mapping[str, Any] = screened.value
         return changed if judge.policy().settings.mode == "enforce" else params
 

@@ -1,19 +1,49 @@
 """The limits of a policy that count a call, and what happens to a call above one of them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
+from weakref import WeakSet
 
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.clock import Clock
+from nacre.core.errors import NacreError
+from nacre.core.limits import RETRY_AFTER_SECONDS
 from nacre.firewall.content.digests import canonical
 from nacre.firewall.limits.counters import Counted, Counters
+from nacre.firewall.limits.places import Places, Taken
 from nacre.firewall.rules.evaluate import Engine
-from nacre.firewall.rules.limit import Limit, Share
+from nacre.firewall.rules.limit import Limit, Measure, Share
 from nacre.firewall.rules.policy import Policy, RuleNames
 from nacre.firewall.rules.rule import Action, Kind, Subject, Surroundings
 from nacre.ports.items.table import Table
 
 _REMEMBERED = 64  # policies and places
+
+
+class Group(NamedTuple):
+    """The limits that count a call in one group: of calls in a period, or of calls at a time."""
+
+    name: str
+    measure: Measure
+    limits: list[Limit]
+
+
+class Running:
+    """A call that has places of limits."""
+
+    def __init__(self, places: Places, taken: list[Taken], tell: Callable[[str], None]) -> None:
+        self._places = places
+        self._taken = taken
+        self._tell = tell
+
+    def end(self) -> None:
+        """Give the places back; those that cannot be given back are free after a while."""
+        taken, self._taken = self._taken, []
+        for place in taken:
+            try:
+                self._places.give_back(place)
+            except NacreError as error:
+                self._tell(f"the end of a call cannot be counted: {error}")
 
 
 class Spent(NamedTuple):
@@ -33,7 +63,8 @@ class Spent(NamedTuple):
         limit = self.limit
         reason = limit.matching.description or f"Blocked by policy ({limit.matching.origin})"
         again = _duration(self.seconds)
-        return f"{reason}: the limit of {limit.rate} is used up; try again in {again}"
+        state = "reached" if limit.measure == "concurrency" else "used up"
+        return f"{reason}: the limit of {limit.rate} is {state}; try again in {again}"
 
 
 class LimitMatcher:
@@ -68,11 +99,19 @@ class LimitMatcher:
 
 
 class CallLimits:
-    """Counts calls in the item store, so that all processes count together."""
+    """Counts calls in the item store, so that all processes count together.
 
-    def __init__(self, table: Table, clock: Clock) -> None:
+    `tell` takes messages for the owner.
+    """
+
+    def __init__(
+        self, table: Table, clock: Clock, tell: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._counters = Counters(table)
+        self._places = Places(table)
         self._clock = clock
+        self._tell = tell
+        self._running: WeakSet[Running] = WeakSet()
         self._matcher = LimitMatcher()
 
     def may_count(self, policy: Policy, kind: Kind, name: str, server: str) -> bool:
@@ -94,34 +133,86 @@ class CallLimits:
         caller: str,
         being: str,
         approved: bool = False,
-    ) -> Spent | None:
+    ) -> tuple[Spent | None, Running | None]:
         """Count a call, or return a limit that it is above; then nothing is counted.
 
-        A person has `approved` calls above limits that ask. Raises UnavailableError.
+        A call that has places of limits has to be ended. A person has `approved` calls above limits
+        that ask. Raises UnavailableError.
         """
         now = int(self._clock().timestamp())
-        by: dict[tuple[Share, ...], list[Limit]] = {}
-        for limit in self._matcher.limits(policy, subject, where):
-            if limit.measure == "calls" and not (approved and limit.matching.action == "prompt"):
-                by.setdefault(limit.by, []).append(limit)
+        groups = self._groups(policy, subject, where, caller=caller, being=being, approved=approved)
+        # A call that is above a limit holds nothing meanwhile, which other calls could use.
+        for group in groups:
+            spent = self._spent(group, now)
+            if spent is not None:
+                return _above(spent, now), None
+        counted: list[Counted] = []
+        running = Running(self._places, taken := [], self._tell)
+        for name, measure, limits in groups:
+            result: Counted | Taken | Limit
+            if measure == "concurrency":
+                result = self._places.take(name, limits, now)
+            else:
+                result = self._counters.count(name, limits, now)
+            match result:
+                case Counted():
+                    counted.append(result)
+                case Taken():
+                    taken.append(result)
+                case Limit():
+                    for earlier in counted:
+                        self._counters.give_back(earlier)
+                    running.end()
+                    return _above(result, now), None
+        if not taken:
+            return None, None
+        self._running.add(running)
+        return None, running
+
+    def end_all(self) -> None:
+        """End the calls of this process, which closes."""
+        for running in list(self._running):
+            running.end()
+
+    def _groups(
+        self,
+        policy: Policy,
+        subject: Subject,
+        where: Surroundings,
+        *,
+        caller: str,
+        being: str,
+        approved: bool,
+    ) -> list[Group]:
+        """Return the limits that count a call, in an order that all calls share.
+
+        So of calls that race for several limits, one comes first at all of them.
+        """
         values: dict[Share, str] = {
             "tool": subject.qualified,
             "server": subject.server,
             "caller": caller,
             "being": being,
         }
-        counted: list[Counted] = []
-        for shares, limits in by.items():
-            group = canonical([[share, values[share]] for share in shares]).decode()
-            result = self._counters.count(group, limits, now)
-            if isinstance(result, Counted):
-                counted.append(result)
+        by: dict[tuple[str, Measure], list[Limit]] = {}
+        for limit in self._matcher.limits(policy, subject, where):
+            if limit.measure == "result_bytes":
                 continue
-            for earlier in counted:
-                self._counters.give_back(earlier)
-            period = result.seconds
-            return Spent(result, period - now % period)
-        return None
+            if not (approved and limit.matching.action == "prompt"):
+                group = canonical([[share, values[share]] for share in limit.by]).decode()
+                by.setdefault((group, limit.measure), []).append(limit)
+        return [Group(*key, limits) for key, limits in sorted(by.items(), key=lambda item: item[0])]
+
+    def _spent(self, group: Group, now: int) -> Limit | None:
+        if group.measure == "concurrency":
+            return self._places.full(group.name, group.limits, now)
+        return self._counters.spent(group.name, group.limits, now)
+
+
+def _above(limit: Limit, now: int) -> Spent:
+    if limit.measure == "concurrency":
+        return Spent(limit, RETRY_AFTER_SECONDS)
+    return Spent(limit, limit.seconds - now % limit.seconds)
 
 
 def _duration(seconds: int) -> str:

@@ -6,7 +6,7 @@ many processes count at once.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -53,15 +53,25 @@ class Counters:
         # What this process has last seen of the items; a guess, which the store checks.
         self._seen: BoundedCache[Key, Item] = BoundedCache(_REMEMBERED)
 
+    def spent(self, group: str, limits: Sequence[Limit], now: int) -> Limit | None:
+        """Return a limit that is used up; nothing is counted."""
+        ids, key = by_id(limits), key_of(group)
+        item = self._seen.get(key)
+        if item is None or _spent(_periods(ids, item, now)) is not None:
+            item = self._read(key)
+        return _spent(_periods(ids, item, now))
+
     def count(self, group: str, limits: Sequence[Limit], now: int) -> Counted | Limit:
         """Count a call in all limits, or in none if one is used up, and return that one."""
-        by_id = _by_id(limits)
-        key = key_of(group)
+        ids, key = by_id(limits), key_of(group)
+        spent = self.spent(group, limits, now)
+        if spent is not None:
+            return spent
         item = self._seen.get(key)
-        if item is None or _spent(_periods(by_id, item, now)) is not None:
+        if item is None:
             item = self._read(key)
         for _ in range(_ATTEMPTS):
-            periods = _periods(by_id, item, now)
+            periods = _periods(ids, item, now)
             spent = _spent(periods)
             if spent is not None:
                 return spent
@@ -72,7 +82,7 @@ class Counters:
                 item = self._read(key)
             else:
                 self._seen[key] = item
-                return Counted(key, {id_: _number(item, _PERIOD, id_) for id_ in by_id})
+                return Counted(key, {id_: number(item, _PERIOD, id_) for id_ in ids})
         raise UnavailableError("the limits of the policy are counted by too many at once")
 
     def give_back(self, counted: Counted) -> None:
@@ -92,13 +102,13 @@ class Counters:
         return item
 
 
-def key_of(group: str) -> Key:
-    """Return the key of the item that counts the calls of a group."""
-    return Key(f"LIMIT#{hashlib.sha256(group.encode()).hexdigest()[:32]}", "COUNTS")
+def key_of(group: str, kind: str = "COUNTS") -> Key:
+    """Return the key of an item about the calls of a group."""
+    return Key(f"LIMIT#{hashlib.sha256(group.encode()).hexdigest()[:32]}", kind)
 
 
-def _by_id(limits: Sequence[Limit]) -> dict[str, Limit]:
-    """Return limits by their ids; of two that count the same, the one with fewer calls."""
+def by_id(limits: Sequence[Limit]) -> dict[str, Limit]:
+    """Return limits by their ids; of two that count the same, the smaller one."""
     smallest: dict[str, Limit] = {}
     for limit in limits:
         id_ = _id_of(limit)
@@ -109,9 +119,14 @@ def _by_id(limits: Sequence[Limit]) -> dict[str, Limit]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _id_of(limit: Limit) -> str:
-    """Return an id that stays the same when only the limit's number of calls changes."""
+    """Return an id that stays the same when only the limit's amount changes."""
     meaning = asdict(replace(limit.matching, number=0, origin="", description=None))
     return hashlib.sha256(canonical([meaning, limit.per])).hexdigest()[:_ID]
+
+
+def first_spent(spent: Iterable[Limit]) -> Limit | None:
+    """Return the limit that decides about a call: one that denies before one that asks."""
+    return min(spent, key=lambda limit: limit.matching.action, default=None)
 
 
 class _Period(NamedTuple):
@@ -130,18 +145,17 @@ def _period(limit: Limit, item: Item, id_: str, now: int) -> _Period:
     """Return the period; a process whose clock is ahead may have begun the next one."""
     length = limit.seconds
     start = now - now % length
-    stored = _number(item, _PERIOD, id_)
+    stored = number(item, _PERIOD, id_)
     if start <= stored <= start + length:
-        return _Period(limit, stored, _number(item, _CALLS, id_))
+        return _Period(limit, stored, number(item, _CALLS, id_))
     return _Period(limit, start, None)
 
 
 def _spent(periods: Mapping[str, _Period]) -> Limit | None:
     """Return a limit that is used up, one that denies before one that asks."""
-    spent = [
+    return first_spent(
         limit for limit, _, calls in periods.values() if calls is not None and calls >= limit.amount
-    ]
-    return min(spent, key=lambda limit: limit.matching.action, default=None)
+    )
 
 
 def _change(periods: Mapping[str, _Period], item: Item, now: int) -> Change:
@@ -174,6 +188,7 @@ def _when(periods: Mapping[str, _Period]) -> Condition:
     return Every(tuple(conditions))
 
 
-def _number(item: Item, first: str, id_: str) -> int:
+def number(item: Item, first: str, id_: str) -> int:
+    """Return the number in an attribute, 0 if it is absent."""
     value = item.get(first + id_)
     return value if isinstance(value, int) else 0

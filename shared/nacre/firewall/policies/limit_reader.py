@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from nacre.core.limits import CUT_RESULT_BYTES
+from nacre.core.limits import CUT_RESULT_BYTES, LIMIT_AT_A_TIME
 from nacre.firewall.policies.rule_reader import CALL_KEYS, RuleReader
 from nacre.firewall.policies.value_reader import shown, suggestion
 from nacre.firewall.rules.limit import MEASURES, SHARES, Limit, Measure, Period, Share
@@ -12,10 +12,15 @@ from nacre.firewall.rules.rule import Action
 _KEYS = (*MEASURES, "per", "by", "action", *CALL_KEYS)
 _ACTIONS: tuple[Action, ...] = ("deny", "prompt")
 _MAX_AMOUNT = 1_000_000_000
-_LEAST: Mapping[Measure, int] = {"calls": 1, "result_bytes": CUT_RESULT_BYTES}
+_AMOUNTS: Mapping[Measure, tuple[int, int]] = {  # the least and the most
+    "calls": (1, _MAX_AMOUNT),
+    "concurrency": (1, LIMIT_AT_A_TIME),
+    "result_bytes": (CUT_RESULT_BYTES, _MAX_AMOUNT),
+}
 # The keys that say nothing about a measure, and the reason.
 _UNUSED: Mapping[Measure, tuple[tuple[str, ...], str]] = {
     "calls": ((), ""),
+    "concurrency": (("per",), "it is about calls at the same time"),
     "result_bytes": (("per", "by", "action"), "each result that is larger is cut"),
 }
 
@@ -62,12 +67,10 @@ class LimitReader(RuleReader):
         return present[0]
 
     def _amount(self, value: Any, measure: Measure) -> int:
-        least = _LEAST[measure]
-        if type(value) is not int or not least <= value <= _MAX_AMOUNT:
+        least, most = _AMOUNTS[measure]
+        if type(value) is not int or not least <= value <= most:
             hint = "to allow none, write a rule that denies them" if value == 0 else None
-            raise self.error(
-                f"{measure} must be a whole number from {least:,} to {_MAX_AMOUNT:,}", hint
-            )
+            raise self.error(f"{measure} must be a whole number from {least:,} to {most:,}", hint)
         return value
 
     def _per(self, value: Any) -> Period:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nacre.firewall.entry.cut_results import CutResults
     from nacre.firewall.entry.mounted_content import MountedContent
     from nacre.firewall.entry.mounted_servers import Mounts
-    from nacre.firewall.limits.call_limits import CallLimits, Spent
+    from nacre.firewall.limits.call_limits import CallLimits, Running, Spent
     from nacre.firewall.limits.whole_results import WholeResults
     from nacre.firewall.policies.stored_policy import Policies
     from nacre.firewall.rules.limit import Limit
@@ -115,16 +115,21 @@ class LateLimits:
 
     def count(
         self, policy: "Policy", subject: "Subject", where: "Surroundings", **facts: Any
-    ) -> "Spent | None":
+    ) -> "tuple[Spent | None, Running | None]":
         """Count a call, or return a limit that it is above."""
         return self._load().count(policy, subject, where, **facts)
+
+    def end_all(self) -> None:
+        """End the calls of this process, which closes."""
+        if self._load.cache_info().currsize:
+            self._load().end_all()
 
 
 def _limits(ports: "Ports") -> "CallLimits":
     from nacre.firewall.limits.call_limits import CallLimits
 
     # A count that is lost with the power is no harm, and a call need not wait for the disk.
-    return CallLimits(ports.non_durable_data, ports.clock)
+    return CallLimits(ports.non_durable_data, ports.clock, to_stderr)
 
 
 def _whole_results(ports: "Ports") -> "WholeResults":
