@@ -76,13 +76,15 @@ def test_an_explanation_names_the_limits_that_count_an_allowed_call() -> None:
         "action = 'prompt'\n"
         "[[limit]]\ntool = '**'\nresult_bytes = 5000\n"
         "[[limit]]\ntool = '**'\nconcurrency = 1\n"
+        "[[limit]]\ntool = '**'\nbytes = 1000\nper = 'day'\n"
     )
     allowed = call("filesystem_read", {"path": "/home/user/projects/a"})
 
-    assert explain(policy(text), allowed).lines()[-4:] == [
+    assert explain(policy(text), allowed).lines()[-5:] == [
         "  limit 1 counts it: 1,000 calls an hour for each caller; further ones are denied",
         "  limit 3 counts it: 1 call a day; further ones are asked about",
         "  limit 4 is about its result: at most 5,000 bytes, then it is cut",
         "  limit 5 counts it: 1 call at a time; further ones are denied",
+        "  limit 6 counts it: 1,000 bytes a day; further ones are denied",
     ]
     assert explain(policy(text), call("shell_execute")).limits == ()

@@ -312,3 +312,48 @@ def test_a_closing_proxy_gives_the_places_of_open_calls_back(limits: CallLimits)
     limits.end_all()
 
     assert isinstance(scene.up(scene.call("send")), Forward)
+
+
+BUDGET = '[[limit]]\ntool = "send"\nbytes = 1000\nper = "day"\n'
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_results_use_a_budget_of_bytes_up(limits: CallLimits, is_large: bool) -> None:
+    scene = Scene(ALLOW + BUDGET, limits=limits)
+    message = scene.call("send")
+    assert isinstance(scene.up(message), Forward)
+    raw = json.dumps(response(message["id"], LONG)).encode()
+    if is_large:
+        digest = scene.judge.policy().digest
+        large = LargeMessage(message["id"], "tools/call", {}, digest, lines=True)
+        findings = LargeFindings(None, None, None, None, message["id"])
+        assert shown(scene.guard.from_screening(raw, large, findings)) == LONG
+    else:
+        assert shown(scene.down(raw)) == LONG
+
+    told = refusal(scene.up(scene.call("send")))
+
+    assert "the limit of 1,000 bytes a day has too little left for this call" in told
+
+
+def test_errors_have_no_bytes(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + BUDGET, limits=limits)
+    for _ in range(5):
+        message = scene.call("send")
+        assert isinstance(scene.up(message), Forward)
+        error = {"code": -32000, "message": "x" * 500}
+        scene.down({"jsonrpc": "2.0", "id": message["id"], "error": error})
+    assert isinstance(scene.up(scene.call("send")), Forward)
+
+
+def test_results_that_are_cut_never_pass_the_budget(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + SIZE + BUDGET.replace("1000", "3000"), limits=limits)
+    sizes = []
+    while isinstance(verdict := scene.up(message := scene.call("send")), Forward):
+        result = shown(scene.down(response(message["id"], LONG)))
+        sizes.append(len(json.dumps(result, separators=(",", ":"), ensure_ascii=False).encode()))
+
+    assert "has too little left" in refusal(verdict)
+    assert len(sizes) >= 2
+    assert max(sizes) <= 1000
+    assert sum(sizes) + len(sizes) * len("{}") <= 3000

@@ -89,3 +89,14 @@ def test_a_call_during_another_one_is_denied(table: Table, clock: StillClock) ->
         "the limit of 1 call at a time is reached; try again in 5 seconds"
     ] * 2
     assert [outcome for outcome, _ in audit.outcomes()] == ["allow", "deny"] * 2
+
+
+def test_own_results_and_resources_use_a_budget_of_bytes_up(tmp_path: Path) -> None:
+    budget = '[[limit]]\ntool = "**"\nbytes = 500\nper = "day"\nby = "tool"\n'
+    with entry(tmp_path, ALLOW + budget) as server:
+        times = [str(server.ask("tools/call", NOW)) for _ in range(9)]
+        reads = [str(server.ask("resources/read", SNAPSHOT)) for _ in range(9)]
+
+    assert "too little left" not in times[0] + reads[0]
+    assert "too little left" in times[-1]
+    assert "too little left" in reads[-1]

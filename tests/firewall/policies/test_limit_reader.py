@@ -67,6 +67,14 @@ def test_a_limit_of_calls_at_a_time_has_no_period() -> None:
     assert from_json(to_json(made)) == made
 
 
+def test_a_limit_of_bytes_has_a_period() -> None:
+    made = policy('[[limit]]\ntool = "read"\nbytes = 5000\nper = "hour"\nby = "tool"\n')
+
+    assert made.limits[0].rate == "5,000 bytes an hour for each tool"
+    assert made.limits[0].measure == "bytes"
+    assert from_json(to_json(made)) == made
+
+
 OK = 'tool = "**"\ncalls = 1\nper = "day"\n'
 
 
@@ -101,6 +109,11 @@ OK = 'tool = "**"\ncalls = 1\nper = "day"\n'
         (f"[[limit]]\n{OK}args.x = []\n", "limit 1: args.x is an empty list"),
         (f'[[limit]]\n{OK}tools = "y"\n', "unknown key 'tools' in a limit (did you mean 'tool'?"),
         ("limit = [1]\n", "limit 1: is not a table"),
+        ('[[limit]]\ntool = "x"\nbytes = 5\n', "limit 1: has no per"),
+        (
+            '[[limit]]\ntool = "x"\nbytes = 0\nper = "day"\n',
+            "bytes must be a whole number from 1 to",
+        ),
         (
             f'[[limit]]\n{AT_ONCE}per = "day"\n',
             "per says nothing about concurrency (leave it out: it",

@@ -33,13 +33,13 @@ class OpenRequest:
     changes: int = 0
     # For a request of the guard itself: the number of its page, and the lists to request next.
     own: tuple[int, tuple[str, ...]] | None = None
-    # The places of limits that it has.
+    # What limits count of it.
     running: Running | None = None
 
-    def end(self) -> None:
-        """Give its places of limits back."""
+    def end(self, returned: int = 0) -> None:
+        """End it for its limits, with the bytes of its result."""
         if self.running is not None:
-            self.running.end()
+            self.running.end(returned)
 
 
 class OpenRequests:
@@ -74,11 +74,15 @@ class OpenRequests:
         return any(request.method == method for request in self._requests.values())
 
     def take(self, id_: Id) -> OpenRequest | None:
-        """Remove and return the request with this id, because each is answered once."""
-        request = self._requests.pop(int(id_) if type(id_) is JsonNumber else id_, None)
+        """Remove, end and return the request with this id, because each is answered once."""
+        request = self.take_running(id_)
         if request is not None:
             request.end()
         return request
+
+    def take_running(self, id_: Id) -> OpenRequest | None:
+        """Do the same without ending it for its limits, because its result is still to be read."""
+        return self._requests.pop(int(id_) if type(id_) is JsonNumber else id_, None)
 
     def give_up(self, id_: object) -> None:
         """Close a request without an answer; a late answer is dropped."""

@@ -278,7 +278,7 @@ class Guard:
             if (
                 is_same
                 and findings is not None
-                and self._conversation.up.take(large.id) is not None
+                and self._conversation.up.take_running(large.id) is not None
             ):
                 assert request is not None
                 try:

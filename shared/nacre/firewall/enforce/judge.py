@@ -59,10 +59,15 @@ class Spent(Protocol):
 
 
 class Running(Protocol):
-    """A call that has places of limits."""
+    """A call that has places of limits, or whose result limits count."""
 
-    def end(self) -> None:
-        """Give the places back; a second time does nothing."""
+    @property
+    def counts_bytes(self) -> bool:
+        """True if limits count the bytes of the result."""
+        ...
+
+    def end(self, returned: int = 0) -> None:
+        """Count the bytes of the result and give the places back; only the first time counts."""
         ...
 
 
@@ -92,7 +97,7 @@ class Limits(Protocol):
     ) -> tuple[Spent | None, Running | None]:
         """Count a call, or return a limit that it is above; raises UnavailableError.
 
-        A call that has places of limits has to be ended.
+        A call that is Running has to be ended.
         """
         ...
 
@@ -124,7 +129,7 @@ class Call:
     `objection` is the text of a denial that no rule can override. `granted` means that an earlier
     round of this call was approved. `doubt` is the reason why a call that a rule allows still
     needs an approval. A call that `needs_name` needs one unless a rule names its tool. `counted`
-    means that the limits have counted the call, and `running` has its places.
+    means that the limits have counted the call, and `running` is to be ended with it.
     """
 
     subject: Subject
@@ -145,17 +150,22 @@ class Call:
 class Allowed(NamedTuple):
     """The call may be made. `approval` names the approval, if one was needed.
 
-    `running` has its places of limits, to be ended with the call.
+    `running` is to be ended with the call.
     """
 
     audit: str
     approval: str | None = None
     running: Running | None = None
 
-    def end(self) -> None:
-        """Give the places of the call back."""
+    @property
+    def counts_bytes(self) -> bool:
+        """True if limits count the bytes of the result."""
+        return self.running is not None and self.running.counts_bytes
+
+    def end(self, returned: int = 0) -> None:
+        """End the call for its limits, with the bytes of its result."""
         if self.running is not None:
-            self.running.end()
+            self.running.end(returned)
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,17 +169,21 @@ class ServerSide:
 
     def _response(self, wire: Wire) -> Verdict:
         assert wire.id is not None
-        request = self._conversation.up.take(wire.id)
+        request = self._conversation.up.take_running(wire.id)
         if request is None:
             self._note("drop", "response", request=wire.id, note="an answer to no request")
             return Drop("an answer to nothing that was asked")
         if request.own is not None:
             return self._relisted(request, wire)
+        raw = b""
         try:
-            return Forward(self._answered(request, wire))
+            raw = self._answered(request, wire)
         except MalformedMessageError as error:
             self._note("drop", request.method, request=wire.id, note=str(error))
-            return Forward(self._instead(request, wire, Denied(f"Blocked by policy ({error})")))
+            raw = self._instead(request, wire, Denied(f"Blocked by policy ({error})"))
+        finally:
+            _end(request, raw)
+        return Forward(raw)
 
     def _relisted(self, request: OpenRequest, wire: Wire) -> Verdict:
         """Take a list that the guard requested; the client never sees it."""
@@ -241,11 +245,15 @@ class ServerSide:
         """Decide about a large result by the findings of a helper process."""
         wire = Wire(raw, None, id_, None, {})
         changed = looked.changed or raw
-        settled = self._settled(request, wire, looked.objection, looked.note, changed)
+        fitted = b""
         try:
-            return Forward(self._fitted(request, wire, settled))
+            settled = self._settled(request, wire, looked.objection, looked.note, changed)
+            fitted = self._fitted(request, wire, settled)
         except MalformedMessageError as error:
-            return Forward(self._instead(request, wire, Denied(f"Blocked by policy ({error})")))
+            fitted = self._instead(request, wire, Denied(f"Blocked by policy ({error})"))
+        finally:
+            _end(request, fitted)
+        return Forward(fitted)
 
     def _fitted(self, request: OpenRequest, wire: Wire, raw: bytes) -> bytes:
         """Return a message whose result is within the limits of its size."""
@@ -358,6 +366,20 @@ class ServerSide:
 
     def _note(self, outcome: Any, method: str, **more: Any) -> bool:
         return self._conversation.note(outcome, method, sender="server", **more)
+
+
+def _end(request: OpenRequest, raw: bytes) -> None:
+    """End a request for its limits; `raw` is the message that its sender gets."""
+    if not raw or request.running is None or not request.running.counts_bytes:
+        request.end()
+        return
+    # Few policies limit bytes.
+    from nacre.firewall.limits.result_cut import size_of  # noqa: PLC0415
+
+    try:
+        request.end(size_of(numbers(parse(raw).get("result", ""))))
+    except MalformedMessageError:  # it has a number that cannot be written again
+        request.end(len(raw))
 
 
 def _wordless(method: str, params: Any) -> dict[str, Any] | None:

@@ -133,10 +133,25 @@ class EntryJudge:
                     return again
                 allowed = again
                 result = await tool.call(arguments, context)
+            result = await self._checked(name, place, arguments, result, context)
         except RelayedError as error:
             raise self._screened_error("tools/call", place.server, error, context) from None
+        else:
+            if allowed.counts_bytes:
+                allowed.end(_size(result.to_dict()))
+            return result
         finally:
             allowed.end()
+
+    async def _checked(
+        self,
+        name: str,
+        place: Place,
+        arguments: dict[str, Any],
+        result: WireResult,
+        context: Context,
+    ) -> WireResult:
+        """Return a tool's result as its caller may get it."""
         judge = self._judge(context, place.server)
         limits_result = self._limits_result(judge)
         is_own = place.server == self._server or self._content is None
@@ -165,18 +180,34 @@ class EntryJudge:
         kind, key = _NAMED_IN[method]
         try:
             if self._results is not None and str(params[key]).startswith(_RESULTS):
-                return await self._results().read(str(params[key]), context)
-            try:
-                value = await send()
-            except OffersChangedError:  # the decision was about an older offer
-                allowed.end()
-                allowed = await self._permit(method, params, context)
-                value = await send()
+                value = await self._results().read(str(params[key]), context)
+            else:
+                try:
+                    value = await send()
+                except OffersChangedError:  # the decision was about an older offer
+                    allowed.end()
+                    allowed = await self._permit(method, params, context)
+                    value = await send()
+                value = await self._checked_contents(method, params, value, context)
         except RelayedError as error:
             server = self._place(kind, str(params[key])).server
             raise self._screened_error(method, server, error, context) from None
+        else:
+            if allowed.counts_bytes:
+                allowed.end(_size(value))
+            return value
         finally:
             allowed.end()
+
+    async def _checked_contents(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        value: Mapping[str, Any],
+        context: Context,
+    ) -> Mapping[str, Any]:
+        """Return a resource or a prompt as its caller may get it; raises BlockedError."""
+        kind, key = _NAMED_IN[method]
         place = self._place(kind, str(params[key]))
         judge = self._judge(context, place.server)
         if place.server != self._server and self._content is not None:
@@ -526,6 +557,13 @@ def _mark(subject: Subject, policy: "Policy") -> str:
     """Return a key for the approval of this call; calls that its handler makes have others."""
     arguments = arguments_sha256(subject.arguments)
     return f"{policy.digest} {subject.server} {subject.name} {arguments}"
+
+
+def _size(value: Mapping[str, Any]) -> int:
+    """Return the size of a result that limits of bytes count."""
+    from nacre.firewall.limits.result_cut import size_of  # noqa: PLC0415 - few policies do
+
+    return size_of(value)
 
 
 def _being_of(principal: Principal | None) -> str:

@@ -1,7 +1,8 @@
 """The limits of a policy that count a call, and what happens to a call above one of them."""
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from nacre.core.bounded_cache import BoundedCache
@@ -9,48 +10,78 @@ from nacre.core.clock import Clock
 from nacre.core.errors import NacreError
 from nacre.core.limits import RETRY_AFTER_SECONDS
 from nacre.firewall.content.digests import canonical
-from nacre.firewall.limits.counters import Counted, Counters
+from nacre.firewall.limits.counters import Counted, Counters, Use
 from nacre.firewall.limits.places import Places, Taken
 from nacre.firewall.rules.evaluate import Engine
 from nacre.firewall.rules.limit import Limit, Measure, Share
 from nacre.firewall.rules.policy import Policy, RuleNames
 from nacre.firewall.rules.rule import Action, Kind, Subject, Surroundings
 from nacre.ports.items.table import Table
+from nacre.protocol.large_calls import LargeArguments
 
 _REMEMBERED = 64  # policies and places
+_STATES: Mapping[Measure, str] = {
+    "calls": "is used up",
+    "bytes": "has too little left for this call",
+    "concurrency": "is reached",
+}
 
 
 class Group(NamedTuple):
-    """The limits that count a call in one group: of calls in a period, or of calls at a time."""
+    """The limits that count a call in one item: of its places, or of calls and bytes."""
 
     name: str
-    measure: Measure
+    has_places: bool
     limits: list[Limit]
 
 
 class Running:
-    """A call that has places of limits."""
+    """A call that has places of limits, or whose result limits count."""
 
-    def __init__(self, places: Places, taken: list[Taken], tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, counters: Counters, places: Places, sent: int, tell: Callable[[str], None]
+    ) -> None:
+        self.counted: list[Counted] = []
+        self.taken: list[Taken] = []
+        self._counters = counters
         self._places = places
-        self._taken = taken
+        self._sent = sent
         self._tell = tell
 
-    def end(self) -> None:
-        """Give the places back; those that cannot be given back are free after a while."""
-        taken, self._taken = self._taken, []
+    @property
+    def counts_bytes(self) -> bool:
+        """True if limits count the bytes of the result."""
+        return any(counted.bytes for counted in self.counted)
+
+    def end(self, returned: int = 0) -> None:
+        """Count the bytes of the result and give the places back; only the first time counts."""
+        taken, self.taken = self.taken, []
+        counted, self.counted = self.counted, []
         for place in taken:
-            try:
-                self._places.give_back(place)
-            except NacreError as error:
-                self._tell(f"the end of a call cannot be counted: {error}")
+            self._try(partial(self._places.give_back, place))
+        for count in counted:
+            self._try(partial(self._counters.settle, count, self._sent + returned))
+
+    def undo(self) -> None:
+        """Forget the call, which is not made."""
+        counted, self.counted = self.counted, []
+        for count in counted:
+            self._try(partial(self._counters.give_back, count))
+        self.end()
+
+    def _try(self, change: Callable[[], None]) -> None:
+        try:
+            change()
+        except NacreError as error:  # places are free after a while, and counts are only higher
+            self._tell(f"the end of a call cannot be counted: {error}")
 
 
 class Spent(NamedTuple):
-    """A limit that is used up, for some more seconds."""
+    """A limit that is used up, for some more seconds; `sent` are the bytes of the arguments."""
 
     limit: Limit
     seconds: int
+    sent: int = 0
 
     @property
     def action(self) -> Action:
@@ -62,9 +93,12 @@ class Spent(NamedTuple):
         """The reason for the caller."""
         limit = self.limit
         reason = limit.matching.description or f"Blocked by policy ({limit.matching.origin})"
+        if self.sent > limit.amount:
+            size = f"{self.sent:,} bytes of arguments"
+            return f"{reason}: this call has {size}, more than the limit of {limit.rate}"
         again = _duration(self.seconds)
-        state = "reached" if limit.measure == "concurrency" else "used up"
-        return f"{reason}: the limit of {limit.rate} is {state}; try again in {again}"
+        state = _STATES[limit.measure]
+        return f"{reason}: the limit of {limit.rate} {state}; try again in {again}"
 
 
 class LimitMatcher:
@@ -136,38 +170,56 @@ class CallLimits:
     ) -> tuple[Spent | None, Running | None]:
         """Count a call, or return a limit that it is above; then nothing is counted.
 
-        A call that has places of limits has to be ended. A person has `approved` calls above limits
+        A call that is Running has to be ended. A person has `approved` calls above limits
         that ask. Raises UnavailableError.
         """
         now = int(self._clock().timestamp())
         groups = self._groups(policy, subject, where, caller=caller, being=being, approved=approved)
+        use = self._use(policy, subject, where, groups)
         # A call that is above a limit holds nothing meanwhile, which other calls could use.
         for group in groups:
-            spent = self._spent(group, now)
+            spent = self._spent(group, now, use)
             if spent is not None:
-                return _above(spent, now), None
-        counted: list[Counted] = []
-        running = Running(self._places, taken := [], self._tell)
-        for name, measure, limits in groups:
-            result: Counted | Taken | Limit
-            if measure == "concurrency":
-                result = self._places.take(name, limits, now)
-            else:
-                result = self._counters.count(name, limits, now)
-            match result:
-                case Counted():
-                    counted.append(result)
-                case Taken():
-                    taken.append(result)
-                case Limit():
-                    for earlier in counted:
-                        self._counters.give_back(earlier)
-                    running.end()
-                    return _above(result, now), None
-        if not taken:
+                return _above(spent, now, use), None
+        running = Running(self._counters, self._places, use.sent, self._tell)
+        try:
+            above = self._count(groups, now, use, running)
+        except NacreError:
+            running.undo()
+            raise
+        if above is not None:
+            running.undo()
+            return _above(above, now, use), None
+        if not running.taken and not running.counts_bytes:
             return None, None
         self._running.add(running)
         return None, running
+
+    def _count(self, groups: list[Group], now: int, use: Use, running: Running) -> Limit | None:
+        """Count a call in all groups, up to one with a limit that it is above; return that."""
+        for name, has_places, limits in groups:
+            result: Counted | Taken | Limit
+            if has_places:
+                result = self._places.take(name, limits, now)
+            else:
+                result = self._counters.count(name, limits, now, use)
+            match result:
+                case Counted():
+                    running.counted.append(result)
+                case Taken():
+                    running.taken.append(result)
+                case Limit():
+                    return result
+        return None
+
+    def _use(
+        self, policy: Policy, subject: Subject, where: Surroundings, groups: list[Group]
+    ) -> Use:
+        """Return the bytes of a call; a result that is cut to some size has that reserved."""
+        if all(limit.measure != "bytes" for group in groups for limit in group.limits):
+            return Use()
+        largest = self.result_limit(policy, subject, where)
+        return Use(_size(subject.arguments), 0 if largest is None else largest.amount)
 
     def end_all(self) -> None:
         """End the calls of this process, which closes."""
@@ -194,25 +246,33 @@ class CallLimits:
             "caller": caller,
             "being": being,
         }
-        by: dict[tuple[str, Measure], list[Limit]] = {}
+        by: dict[tuple[str, bool], list[Limit]] = {}
         for limit in self._matcher.limits(policy, subject, where):
             if limit.measure == "result_bytes":
                 continue
             if not (approved and limit.matching.action == "prompt"):
                 group = canonical([[share, values[share]] for share in limit.by]).decode()
-                by.setdefault((group, limit.measure), []).append(limit)
+                by.setdefault((group, limit.measure == "concurrency"), []).append(limit)
         return [Group(*key, limits) for key, limits in sorted(by.items(), key=lambda item: item[0])]
 
-    def _spent(self, group: Group, now: int) -> Limit | None:
-        if group.measure == "concurrency":
+    def _spent(self, group: Group, now: int, use: Use) -> Limit | None:
+        if group.has_places:
             return self._places.full(group.name, group.limits, now)
-        return self._counters.spent(group.name, group.limits, now)
+        return self._counters.spent(group.name, group.limits, now, use)
 
 
-def _above(limit: Limit, now: int) -> Spent:
+def _above(limit: Limit, now: int, use: Use) -> Spent:
     if limit.measure == "concurrency":
         return Spent(limit, RETRY_AFTER_SECONDS)
-    return Spent(limit, limit.seconds - now % limit.seconds)
+    sent = use.sent if limit.measure == "bytes" else 0
+    return Spent(limit, limit.seconds - now % limit.seconds, sent)
+
+
+def _size(arguments: Mapping[str, Any]) -> int:
+    """Return the size of a call's arguments as JSON; of a large call, that of its message."""
+    if isinstance(arguments, LargeArguments):
+        return len(arguments.whole)
+    return len(canonical(arguments))
 
 
 def _duration(seconds: int) -> str:

@@ -1,8 +1,8 @@
 """Counters of limits in the item store: one item for all limits that count a group of calls.
 
-An item has, for each limit, the start of a period and the number of calls in it. An update names
-the period and the number that it starts from, so that no call is counted above a limit, however
-many processes count at once.
+An item has, for each limit, the start of a period and the number of calls or bytes in it. An update
+names the period and the number that it starts from, so that no call is counted above a limit,
+however many processes count at once. The bytes of a result are added when it is there.
 """
 
 import hashlib
@@ -35,14 +35,32 @@ _ATTEMPTS = 8  # each fails only if a period has just begun, or an item was just
 _REMEMBERED = 4096  # groups
 _KEPT = max(SECONDS.values()) + CLOCK_TOLERANCE_SECONDS
 _ID = 16  # hexadecimal digits
-_PERIOD, _CALLS = "period_", "calls_"  # beginnings of attributes
+_PERIOD, _USED = "period_", "used_"  # beginnings of attributes
+
+
+class Use(NamedTuple):
+    """The bytes of a call's arguments, and those that are reserved for its result."""
+
+    sent: int = 0
+    reserved: int = 0
+
+    def of(self, limit: Limit) -> int:
+        """Return how much of a limit the call uses up, before its result is there."""
+        if limit.measure == "calls":
+            return 1
+        return self.sent + max(0, min(self.reserved, limit.amount - self.sent))
 
 
 class Counted(NamedTuple):
-    """A call that was counted: the item, and the start of the period for each limit."""
+    """A call that was counted: the item, and for each limit the period, and what it used up.
+
+    `bytes` are the limits of bytes among them.
+    """
 
     key: Key
     periods: Mapping[str, int]
+    used: Mapping[str, int]
+    bytes: frozenset[str]
 
 
 class Counters:
@@ -53,25 +71,25 @@ class Counters:
         # What this process has last seen of the items; a guess, which the store checks.
         self._seen: BoundedCache[Key, Item] = BoundedCache(_REMEMBERED)
 
-    def spent(self, group: str, limits: Sequence[Limit], now: int) -> Limit | None:
-        """Return a limit that is used up; nothing is counted."""
+    def spent(self, group: str, limits: Sequence[Limit], now: int, use: Use) -> Limit | None:
+        """Return a limit with too little left for a call; nothing is counted."""
         ids, key = by_id(limits), key_of(group)
         item = self._seen.get(key)
-        if item is None or _spent(_periods(ids, item, now)) is not None:
+        if item is None or _spent(_periods(ids, item, now, use)) is not None:
             item = self._read(key)
-        return _spent(_periods(ids, item, now))
+        return _spent(_periods(ids, item, now, use))
 
-    def count(self, group: str, limits: Sequence[Limit], now: int) -> Counted | Limit:
-        """Count a call in all limits, or in none if one is used up, and return that one."""
+    def count(self, group: str, limits: Sequence[Limit], now: int, use: Use) -> Counted | Limit:
+        """Count a call in all limits; if one has too little left, in none, and return it."""
         ids, key = by_id(limits), key_of(group)
-        spent = self.spent(group, limits, now)
+        spent = self.spent(group, limits, now, use)
         if spent is not None:
             return spent
         item = self._seen.get(key)
         if item is None:
             item = self._read(key)
         for _ in range(_ATTEMPTS):
-            periods = _periods(ids, item, now)
+            periods = _periods(ids, item, now, use)
             spent = _spent(periods)
             if spent is not None:
                 return spent
@@ -82,19 +100,40 @@ class Counters:
                 item = self._read(key)
             else:
                 self._seen[key] = item
-                return Counted(key, {id_: number(item, _PERIOD, id_) for id_ in ids})
+                starts = {id_: number(item, _PERIOD, id_) for id_ in ids}
+                used = {id_: period.needed for id_, period in periods.items()}
+                of_bytes = frozenset(id_ for id_ in ids if ids[id_].measure == "bytes")
+                return Counted(key, starts, used, of_bytes)
         raise UnavailableError("the limits of the policy are counted by too many at once")
 
     def give_back(self, counted: Counted) -> None:
         """Take back a call that is not made because of another limit."""
-        same = [Compare(_PERIOD + id_, "=", start) for id_, start in counted.periods.items()]
-        fewer = {_CALLS + id_: -1 for id_ in counted.periods}
-        try:
-            self._seen[counted.key] = self._table.update(
-                counted.key, Change(add=fewer), when=Every(tuple(same))
-            )
-        except ConditionFailedError:
-            return  # a period has ended, and its count with it
+        self._add(counted, {id_: -used for id_, used in counted.used.items()})
+
+    def settle(self, counted: Counted, size: int) -> None:
+        """Count the bytes of a call, now that its result is there; they may pass the limit."""
+        more = {id_: size - counted.used[id_] for id_ in counted.bytes}
+        self._add(counted, {id_: number for id_, number in more.items() if number})
+
+    def _add(self, counted: Counted, more: Mapping[str, int]) -> None:
+        """Add to the counts of the periods in which a call was counted, those that still last."""
+        for _ in range(_ATTEMPTS):
+            if not more:
+                return
+            same = [Compare(_PERIOD + id_, "=", counted.periods[id_]) for id_ in more]
+            change = Change(add={_USED + id_: number for id_, number in more.items()})
+            try:
+                item = self._table.update(counted.key, change, when=Every(tuple(same)))
+            except ConditionFailedError:
+                item = self._read(counted.key)
+                more = {
+                    id_: added
+                    for id_, added in more.items()
+                    if number(item, _PERIOD, id_) == counted.periods[id_]
+                }
+            else:
+                self._seen[counted.key] = item
+                return
 
     def _read(self, key: Key) -> Item:
         item = self._table.get(key) or {}
@@ -121,7 +160,8 @@ def by_id(limits: Sequence[Limit]) -> dict[str, Limit]:
 def _id_of(limit: Limit) -> str:
     """Return an id that stays the same when only the limit's amount changes."""
     meaning = asdict(replace(limit.matching, number=0, origin="", description=None))
-    return hashlib.sha256(canonical([meaning, limit.per])).hexdigest()[:_ID]
+    measure = [] if limit.measure == "calls" else [limit.measure]
+    return hashlib.sha256(canonical([meaning, limit.per, *measure])).hexdigest()[:_ID]
 
 
 def first_spent(spent: Iterable[Limit]) -> Limit | None:
@@ -130,31 +170,35 @@ def first_spent(spent: Iterable[Limit]) -> Limit | None:
 
 
 class _Period(NamedTuple):
-    """The period of a limit that counts now: its start, and the calls in it if it has begun."""
+    """The period of a limit that counts now.
+
+    It has its start, what is used up in it if it has begun, and what a call needs of it.
+    """
 
     limit: Limit
     start: int
-    calls: int | None
+    used: int | None
+    needed: int
 
 
-def _periods(limits: Mapping[str, Limit], item: Item, now: int) -> dict[str, _Period]:
-    return {id_: _period(limit, item, id_, now) for id_, limit in limits.items()}
+def _periods(limits: Mapping[str, Limit], item: Item, now: int, use: Use) -> dict[str, _Period]:
+    return {id_: _period(limit, item, id_, now, use.of(limit)) for id_, limit in limits.items()}
 
 
-def _period(limit: Limit, item: Item, id_: str, now: int) -> _Period:
+def _period(limit: Limit, item: Item, id_: str, now: int, needed: int) -> _Period:
     """Return the period; a process whose clock is ahead may have begun the next one."""
     length = limit.seconds
     start = now - now % length
     stored = number(item, _PERIOD, id_)
     if start <= stored <= start + length:
-        return _Period(limit, stored, number(item, _CALLS, id_))
-    return _Period(limit, start, None)
+        return _Period(limit, stored, number(item, _USED, id_), needed)
+    return _Period(limit, start, None, needed)
 
 
 def _spent(periods: Mapping[str, _Period]) -> Limit | None:
-    """Return a limit that is used up, one that denies before one that asks."""
+    """Return a limit with too little left, one that denies before one that asks."""
     return first_spent(
-        limit for limit, _, calls in periods.values() if calls is not None and calls >= limit.amount
+        limit for limit, _, used, needed in periods.values() if (used or 0) + needed > limit.amount
     )
 
 
@@ -162,25 +206,26 @@ def _change(periods: Mapping[str, _Period], item: Item, now: int) -> Change:
     begun: Item = {SCHEMA: _SCHEMA, EXPIRES_AT: now + _KEPT}
     more: dict[str, int] = {}
     for id_, period in periods.items():
-        if period.calls is not None:
-            more[_CALLS + id_] = 1
+        if period.used is not None:
+            more[_USED + id_] = period.needed
         else:
-            begun |= {_PERIOD + id_: period.start, _CALLS + id_: 1}
+            begun |= {_PERIOD + id_: period.start, _USED + id_: period.needed}
     old = {
         name.removeprefix(_PERIOD)
         for name, value in item.items()
         if name.startswith(_PERIOD) and isinstance(value, int) and value < now - _KEPT
     } - periods.keys()
-    removed = frozenset(first + id_ for id_ in old for first in (_PERIOD, _CALLS))
+    removed = frozenset(first + id_ for id_ in old for first in (_PERIOD, _USED))
     return Change(set=begun, add=more, remove=removed)
 
 
 def _when(periods: Mapping[str, _Period]) -> Condition:
     conditions: list[Condition] = []
-    for id_, (limit, start, calls) in periods.items():
+    for id_, (limit, start, used, needed) in periods.items():
         name = _PERIOD + id_
-        if calls is not None:
-            conditions += [Compare(name, "=", start), Compare(_CALLS + id_, "<", limit.amount)]
+        if used is not None:
+            most = limit.amount - needed
+            conditions += [Compare(name, "=", start), Compare(_USED + id_, "<=", most)]
         else:
             later = start + limit.seconds
             other = (Absent(name), Compare(name, "<", start), Compare(name, ">", later))

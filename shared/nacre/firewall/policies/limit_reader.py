@@ -12,14 +12,17 @@ from nacre.firewall.rules.rule import Action
 _KEYS = (*MEASURES, "per", "by", "action", *CALL_KEYS)
 _ACTIONS: tuple[Action, ...] = ("deny", "prompt")
 _MAX_AMOUNT = 1_000_000_000
+_MAX_BYTES = 1_000_000_000_000
 _AMOUNTS: Mapping[Measure, tuple[int, int]] = {  # the least and the most
     "calls": (1, _MAX_AMOUNT),
+    "bytes": (1, _MAX_BYTES),
     "concurrency": (1, LIMIT_AT_A_TIME),
     "result_bytes": (CUT_RESULT_BYTES, _MAX_AMOUNT),
 }
 # The keys that say nothing about a measure, and the reason.
 _UNUSED: Mapping[Measure, tuple[tuple[str, ...], str]] = {
     "calls": ((), ""),
+    "bytes": ((), ""),
     "concurrency": (("per",), "it is about calls at the same time"),
     "result_bytes": (("per", "by", "action"), "each result that is larger is cut"),
 }

@@ -7,11 +7,11 @@ from nacre.firewall.rules.rule import Rule
 
 Period = Literal["minute", "hour", "day"]
 Share = Literal["tool", "server", "caller", "being"]
-Measure = Literal["calls", "concurrency", "result_bytes"]
+Measure = Literal["calls", "bytes", "concurrency", "result_bytes"]
 
 SECONDS: dict[Period, int] = {"minute": 60, "hour": 3600, "day": 86400}
 SHARES: tuple[Share, ...] = ("tool", "server", "caller", "being")
-MEASURES: tuple[Measure, ...] = ("calls", "concurrency", "result_bytes")
+MEASURES: tuple[Measure, ...] = ("calls", "bytes", "concurrency", "result_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,10 @@ class Limit:
     def _amount(self) -> str:
         if self.measure == "result_bytes":
             return f"{self.amount:,} bytes a result"
+        period = "an hour" if self.per == "hour" else f"a {self.per}"
+        if self.measure == "bytes":
+            return f"{self.amount:,} bytes {period}"
         counted = "1 call" if self.amount == 1 else f"{self.amount:,} calls"
         if self.measure == "concurrency":
             return f"{counted} at a time"
-        return f"{counted} {'an hour' if self.per == 'hour' else f'a {self.per}'}"
+        return f"{counted} {period}"
