@@ -178,9 +178,10 @@ class EntryJudge:
         """Read a resource or get a prompt if that is allowed; raises BlockedError."""
         allowed = await self._permit(method, params, context)
         kind, key = _NAMED_IN[method]
+        uri = str(params[key]) if kind == "resource" else ""
         try:
-            if self._results is not None and str(params[key]).startswith(_RESULTS):
-                value = await self._results().read(str(params[key]), context)
+            if self._results is not None and uri.startswith(_RESULTS):
+                value = await self._results().read(uri, context)
             else:
                 try:
                     value = await send()
