@@ -243,6 +243,7 @@ NOT_FUZZED: Mapping[str, str] = {
     "firewall.policies.stored_policy": "what this store wrote",
     "protocol.encoded_results": "what this server's own helper process writes",
     "being.tasks.stored_call": "what this store wrote",
+    "firewall.limits.whole_results": "what this store wrote",
     "being.tasks.store": "what this store wrote",
     "being.tasks.task": "what this store wrote",
     "sdk.schema.shape": "arguments that sdk.schema.validation has checked; laws in tests/sdk",

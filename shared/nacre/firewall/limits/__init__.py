@@ -1,4 +1,5 @@
-"""Limits: counts of the calls that a policy bounds, exact across processes.
+"""Limits: calls, bytes and places, counted across processes, and results that are cut.
 
-A call enters at `CallLimits.count`, once it may be made otherwise.
+A call enters at `CallLimits.count`, once it may be made otherwise, and leaves with `Running.end`. A
+result that is too large is cut by `result_cut`, and `whole_results` stores the whole.
 """

@@ -55,9 +55,9 @@ class Running:
 
     def end(self, returned: int = 0) -> None:
         """Count the bytes of the result and give the places back; only the first time counts."""
-        taken, self.taken = self.taken, []
+        places, self.taken = self.taken, []
         counted, self.counted = self.counted, []
-        for place in taken:
+        for place in places:
             self._try(partial(self._places.give_back, place))
         for count in counted:
             self._try(partial(self._counters.settle, count, self._sent + returned))
@@ -72,7 +72,7 @@ class Running:
     def _try(self, change: Callable[[], None]) -> None:
         try:
             change()
-        except NacreError as error:  # places are free after a while, and counts are only higher
+        except NacreError as error:  # a place is free after a while, and a reserve stays counted
             self._tell(f"the end of a call cannot be counted: {error}")
 
 

@@ -85,11 +85,11 @@ class Places:
                 return Taken(key, places)
         raise UnavailableError("the limits of the policy are counted by too many at once")
 
-    def give_back(self, taken: Taken) -> None:
+    def give_back(self, call_places: Taken) -> None:
         """Give the places of a call back, unless their leases have ended."""
-        self._seen.pop(taken.key, None)
+        self._seen.pop(call_places.key, None)
         try:
-            self._seen[taken.key] = self._free(taken.key, taken.places)
+            self._seen[call_places.key] = self._free(call_places.key, call_places.places)
         except ConditionFailedError:
             return  # another call has them
 
@@ -113,8 +113,8 @@ class Places:
     def _free(self, key: Key, places: Mapping[str, int]) -> Item:
         fewer: dict[str, int] = {}
         for name in places:
-            taken = _TAKEN + name[len(_PLACE) : len(_PLACE) + _ID]
-            fewer[taken] = fewer.get(taken, 0) - 1
+            counter = _TAKEN + name[len(_PLACE) : len(_PLACE) + _ID]
+            fewer[counter] = fewer.get(counter, 0) - 1
         same = tuple(Compare(name, "=", end) for name, end in places.items())
         return self._table.update(
             key, Change(add=fewer, remove=frozenset(places)), when=Every(same)
@@ -140,6 +140,6 @@ def _full(ids: Mapping[str, Limit], item: Item) -> Limit | None:
 def _when(ids: Mapping[str, Limit], places: Mapping[str, int]) -> Condition:
     conditions: list[Condition] = [Absent(name) for name in places]
     for id_, limit in ids.items():
-        taken = _TAKEN + id_
-        conditions.append(Either((Absent(taken), Compare(taken, "<", limit.amount))))
+        counter = _TAKEN + id_
+        conditions.append(Either((Absent(counter), Compare(counter, "<", limit.amount))))
     return Every(tuple(conditions))

@@ -47,27 +47,27 @@ def cut(
     name, most = _LISTS[method], limit.amount
     blocks = result.get(name)
     blocks = blocks if isinstance(blocks, list) else []
-    kept = dict(_small_members(result, most))
+    members = dict(_small_members(result, most))
     structure = result.get(_STRUCTURE) if method == "tools/call" else None
     note = _Note(limit, size, whole)
     longest = note.blocks(method, left_out=len(blocks), is_json=True, lacks_structure=True)
     if structure is not None:
-        with_structure = {**kept, name: longest, _STRUCTURE: structure}
+        with_structure = {**members, name: longest, _STRUCTURE: structure}
         if size_of(with_structure) <= most:
-            kept[_STRUCTURE] = structure
+            members[_STRUCTURE] = structure
         else:
-            kept["isError"] = True
-    room = most - size_of({**kept, name: longest})
-    shown = list(_fitting(blocks, room))
-    last = shown[-1] if shown else None
+            members["isError"] = True
+    room = most - size_of({**members, name: longest})
+    fitting = list(_fitting(blocks, room))
+    last = fitting[-1] if fitting else None
     is_cut = last is not None and all(last is not block for block in blocks)
     end = note.blocks(
         method,
-        left_out=len(blocks) - len(shown),
+        left_out=len(blocks) - len(fitting),
         is_json=is_cut and isinstance(last, dict) and str(last["text"]).lstrip()[:1] in ("{", "["),
-        lacks_structure=structure is not None and _STRUCTURE not in kept,
+        lacks_structure=structure is not None and _STRUCTURE not in members,
     )
-    return {**kept, name: [*shown, *end]}
+    return {**members, name: [*fitting, *end]}
 
 
 def _small_members(result: Mapping[str, Any], most: int) -> Iterable[tuple[str, Any]]:
