@@ -23,7 +23,7 @@ from nacre.firewall.enforce.large_results import (
 )
 from tests.firewall.deciding import policy
 from tests.gateway.test_served import list_tools, odd
-from tests.scaffolding.gateway_world import world
+from tests.scaffolding.gateway_world import EVERYTHING_GOES, world
 
 TOKEN = "ghp" + "_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 PATIENCE = 60.0
@@ -131,3 +131,20 @@ def test_a_value_is_large_by_its_texts_or_by_their_number() -> None:
     assert not is_large({"content": [{"type": "text", "text": "words " * 1000}]})
     assert is_large({"content": [{"type": "text", "text": "words " * 100_000}]})
     assert is_large({"rows": [[number] for number in range(10_000)]})
+
+
+def test_a_large_result_is_screened_then_cut_and_its_whole_is_read(tmp_path: Path) -> None:
+    list_tools(tmp_path, "large")
+    limit = '[[limit]]\ntool = "mcp__odd__large"\nresult_bytes = 5000\n'
+    with world(tmp_path / "w", {"odd": odd(tmp_path)}, policy=EVERYTHING_GOES + limit) as gateway:
+        gateway.tools()
+        result = gateway.ask("tools/call", {"name": "mcp__odd__large", "arguments": {}})["result"]
+        text, note, link = result["content"]
+        read = gateway.ask("resources/read", {"uri": link["uri"]})["result"]
+
+    assert len(json.dumps(result, separators=(",", ":"))) <= 5000
+    assert note["text"].startswith("[Cut by policy (limit 1): this result has 1,")
+    [whole] = read["contents"]
+    assert whole["text"].startswith(text["text"])
+    assert whole["text"].endswith("words [redacted: github-token]")
+    assert TOKEN not in json.dumps([result, read])

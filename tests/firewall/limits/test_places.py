@@ -106,13 +106,13 @@ def test_the_place_of_a_crashed_process_is_free_after_a_while(
 def test_the_places_of_a_large_crash_are_free_after_a_while(
     table: Table, clock: StillClock
 ) -> None:
-    text = at_once(110, 'tool = "**"')
+    text = at_once(55, 'tool = "**"')
     crashed = Desk(table, clock, text)
-    lost = [start(crashed) for _ in range(110)]
+    lost = [start(crashed) for _ in range(55)]
     assert crashed() == 1
     clock.move(GONE_SECONDS)
 
-    assert [Desk(table, clock, text)() for _ in range(70)] == [None] * 70
+    assert [Desk(table, clock, text)() for _ in range(30)] == [None] * 30
     del lost
 
 
