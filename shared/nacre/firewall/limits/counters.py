@@ -113,7 +113,7 @@ class Counters:
     def settle(self, counted: Counted, size: int) -> None:
         """Count the bytes of a call, now that its result is there; they may pass the limit."""
         more = {id_: size - counted.used[id_] for id_ in counted.bytes}
-        self._add(counted, {id_: number for id_, number in more.items() if number})
+        self._add(counted, {id_: added for id_, added in more.items() if added})
 
     def _add(self, counted: Counted, more: Mapping[str, int]) -> None:
         """Add to the counts of the periods in which a call was counted, those that still last."""
@@ -121,7 +121,7 @@ class Counters:
             if not more:
                 return
             same = [Compare(_PERIOD + id_, "=", counted.periods[id_]) for id_ in more]
-            change = Change(add={_USED + id_: number for id_, number in more.items()})
+            change = Change(add={_USED + id_: added for id_, added in more.items()})
             try:
                 item = self._table.update(counted.key, change, when=Every(tuple(same)))
             except ConditionFailedError:
