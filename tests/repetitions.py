@@ -37,6 +37,7 @@ REPETITIONS = (
         for place in (
             "tests/access/test_set_clocks.py",
             "tests/being/memory/store/test_corrections.py",
+            "tests/being/memory/store/test_evidence.py",
             "tests/being/memory/store/test_history.py",
             "tests/being/memory/store/test_merges.py",
             "tests/being/memory/store/test_recall_log.py",

@@ -97,12 +97,13 @@ class Patrolled:
                 return receipt
 
     def nodes(self) -> list[Node]:
-        """Return all nodes, whatever became of them."""
+        """Return all nodes, whatever became of them, with all of their scenes."""
         nodes: list[Node] = []
         start = None
         while True:
-            page = mind(self.laptop).memory.nodes.page(self.being_id, start=start)
-            nodes += page.nodes
+            stored = mind(self.laptop).memory.nodes
+            page = stored.page(self.being_id, start=start)
+            nodes += stored.whole(self.being_id, page.nodes)
             if (start := page.next) is None:
                 return nodes
 

@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+import pytest
+
 from nacre.access.beings import Being, Beings
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Node, SceneDraft
 from nacre.being.memory.repositories import Repositories, open_repositories
+from nacre.being.memory.store import evidence
 from nacre.being.memory.text.searchable_text import IndexChange, IndexEntry
 from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
@@ -102,6 +105,12 @@ def keeper(table: Table, queue: Queue, clock: Clock, seed: int = 1) -> Keeper:
 def queue_of(database: SqliteDatabase, clock: Clock) -> Queue:
     """Return the queue in the same file."""
     return SqliteQueue(database, "jobs", now=clock)
+
+
+def divide_early(patch: pytest.MonkeyPatch) -> None:
+    """Let nodes have further items for their scenes from the third scene on, and many of them."""
+    for name, number in (("MOST", 2), ("MOVED", 1), ("IN_ITEM", 3)):
+        patch.setattr(evidence, name, number)
 
 
 def scene_draft(action: Any = "Ann fed the cat", **fields: Any) -> SceneDraft:

@@ -69,6 +69,8 @@ def fill(kept: Keeper, partner: str = "Opal") -> None:
             importance=number / 7,
             trust="import" if number == 3 else "agent",
             pinned=number == 4,
+            # One was told so often that its scenes take further items.
+            evidence=tuple(f"SCENE{number}.{told}" for told in range(600 if number == 5 else 1)),
             last_activated="2026-07-02T00:00:00.000Z",
         )
         for number in range(1, 7)

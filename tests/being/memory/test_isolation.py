@@ -43,7 +43,7 @@ def fill(kept: Keeper, being_id: str) -> list[str]:
 
 def owned(kept: Keeper, being_id: str) -> list[Item]:
     """Return all that is kept in the Being's partitions."""
-    suffixes = ["", "#T", "#S", "#N", "#C", "#V", "#M", "#H", "#H#2026-07"]
+    suffixes = ["", "#T", "#S", "#N", "#E", "#C", "#V", "#M", "#H", "#H#2026-07"]
     return [
         item
         for suffix in suffixes

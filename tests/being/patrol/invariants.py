@@ -2,11 +2,22 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from nacre.being.memory.index.cluster_vectors import mean_of
 from nacre.being.memory.index.vector_items import CLUSTER, VECTOR_OF, from_item
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.types import UNDONE, Cluster, Node, Scene, least_trusted
+from nacre.being.memory.model.types import (
+    ULID_LENGTH,
+    UNDONE,
+    Cluster,
+    Node,
+    Scene,
+    least_trusted,
+)
+from nacre.being.memory.store import evidence
+from nacre.being.memory.store.evidence import number_of_items
 from nacre.being.patrol.compare.geometry import numbers
 from nacre.being.patrol.compare.space import HASHED, hashed
 from nacre.core.limits import CLUSTER_MEMBERS
@@ -20,11 +31,7 @@ def check(items: Sequence[Item], being_id: str, *, emb_id: str | None) -> None:
         for item in items
         if item["pk"] == keys.scenes(being_id)
     }
-    nodes = {
-        str(item["sk"]): Node.from_item(item)
-        for item in items
-        if item["pk"] == keys.nodes(being_id)
-    }
+    nodes = whole_nodes(items, being_id)
     clusters = {
         str(item["sk"]): Cluster.from_item(item)
         for item in items
@@ -39,6 +46,31 @@ def check(items: Sequence[Item], being_id: str, *, emb_id: str | None) -> None:
     _every_recall_is_counted(items, being_id)
 
 
+def whole_nodes(items: Sequence[Item], being_id: str) -> dict[str, Node]:
+    """Return the nodes with all of their scenes; no further item may be missing or too many."""
+    further = {str(item["sk"]): item for item in items if item["pk"] == keys.evidence(being_id)}
+    nodes = {}
+    for item in items:
+        if item["pk"] != keys.nodes(being_id):
+            continue
+        node = Node.from_item(item)
+        names = [f"{node.node_id}#{number:04}" for number in range(number_of_items(node))]
+        several: list[Any] = [further.pop(name)["scenes"] for name in names]
+        moved = [scene_id for scenes in several for scene_id in scenes]
+        assert len(moved) == node.earlier, node.node_id
+        assert all(len(scenes) == evidence.IN_ITEM for scenes in several[:-1]), node.node_id
+        assert (item["schema"] == 2) == bool(moved), node.node_id
+        if moved:
+            assert len(node.evidence) <= evidence.MOST, node.node_id
+            newest = max((id_ for id_ in moved if len(id_) == ULID_LENGTH), default=None)
+            assert node.newest_earlier == newest, node.node_id
+        nodes[node.node_id] = replace(
+            node, evidence=(*moved, *node.evidence), earlier=0, newest_earlier=None
+        )
+    assert not further, "scenes of no node"
+    return nodes
+
+
 def check_growth(before: Sequence[Item], after: Sequence[Item], being_id: str) -> None:
     """Raise AssertionError where a patrol has taken something away from what was there."""
     scenes = [
@@ -46,10 +78,7 @@ def check_growth(before: Sequence[Item], after: Sequence[Item], being_id: str) -
         for items in (before, after)
     ]
     assert scenes[0] <= scenes[1]
-    earlier, later = (
-        {str(i["sk"]): Node.from_item(i) for i in items if i["pk"] == keys.nodes(being_id)}
-        for items in (before, after)
-    )
+    earlier, later = (whole_nodes(items, being_id) for items in (before, after))
     for node_id, node in earlier.items():
         now = later[node_id]
         assert set(node.evidence) <= set(now.evidence), node_id
@@ -62,10 +91,10 @@ def check_growth(before: Sequence[Item], after: Sequence[Item], being_id: str) -
 
 def _every_scene_has_its_place(scenes: dict[str, Scene], nodes: dict[str, Node]) -> None:
     standing = [n for n in nodes.values() if n.status != "merged" and n.reason != UNDONE]
-    evidence = Counter(scene_id for node in standing for scene_id in node.evidence)
+    holders = Counter(scene_id for node in standing for scene_id in node.evidence)
     for scene in scenes.values():
         expected = 1 if scene.status == "consumed" else 0
-        assert evidence[scene.scene_id] == expected, (scene.scene_id, scene.status, evidence)
+        assert holders[scene.scene_id] == expected, (scene.scene_id, scene.status, holders)
     for node in standing:
         assert len(set(node.evidence)) == len(node.evidence)
 
@@ -105,12 +134,12 @@ def _nodes_are_trusted_as_their_evidence(scenes: dict[str, Scene], nodes: dict[s
     # An agent's correction lowers the trust of a memory, and of what is merged from it.
     is_corrected = any(node.wordings for node in nodes.values())
     for node in nodes.values():
-        evidence = [scenes[scene_id] for scene_id in node.evidence if scene_id in scenes]
-        if evidence:
-            trust = least_trusted([scene.trust for scene in evidence])
+        told = [scenes[scene_id] for scene_id in node.evidence if scene_id in scenes]
+        if told:
+            trust = least_trusted([scene.trust for scene in told])
             assert node.trust == (least_trusted([trust, node.trust]) if is_corrected else trust)
-            assert node.importance >= max(scene.importance for scene in evidence)
-            assert set(node.when) >= {day for scene in evidence for day in scene.when}
+            assert node.importance >= max(scene.importance for scene in told)
+            assert set(node.when) >= {day for scene in told for day in scene.when}
 
 
 def _clusters_follow_from_their_members(

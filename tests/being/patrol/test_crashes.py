@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.being.memory.keeping import divide_early
 from tests.being.memory.minds import builtin
 from tests.being.patrol.crashing import stop_before_writes
 from tests.being.patrol.stand_in import StandIn
@@ -91,14 +92,39 @@ def _recalled(world: World) -> None:
         world.memory.edits.merge(world.being_id, living, action="Ann fed the cat and the boat")
 
 
+def _habit(world: World) -> None:
+    """Memories that were told often, one of them merged with another, and told again."""
+    habit = ["Ann fed the cat", "Bob painted the boat blue"]
+    for _ in range(3):
+        world.note(*habit, *habit)
+        world.run()
+    nodes = {node.action: node.node_id for node in world.memory.nodes.page(world.being_id).nodes}
+    world.note("Eve baked rye bread")
+    world.run()
+    bread = next(
+        node.node_id
+        for node in world.memory.nodes.page(world.being_id).nodes
+        if node.node_id not in nodes.values()
+    )
+    world.memory.edits.merge(
+        world.being_id, [nodes["Ann fed the cat"], bread], action="Ann and Eve are busy"
+    )
+    world.note(*habit, *habit, *habit, "Eve baked rye bread")
+
+
 SCENARIOS: dict[str, Callable[[World], None]] = {
     "first": _first, "later": _later, "revival": _revival, "said": _said, "crowd": _crowd,
-    "split": _split, "recalled": _recalled,
+    "split": _split, "recalled": _recalled, "habit": _habit,
 }  # fmt: skip
 
 
 EVERY = {"crowd": 5}  # of the long one, only so many-th writes
 FEWER = 61  # in the default run, which stops histories of chance by the hundreds as well
+
+
+@pytest.fixture(autouse=True)
+def nodes_have_further_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    divide_early(monkeypatch)
 
 
 @pytest.fixture(scope="module", params=["vectors", pytest.param("words", marks=pytest.mark.slow)])

@@ -7,14 +7,20 @@ import pytest
 
 from nacre.being.memory.model.types import Node
 from nacre.core.errors import InvalidInputError
+from tests.being.memory.keeping import divide_early
 from tests.being.memory.minds import builtin
-from tests.being.patrol.invariants import check
+from tests.being.patrol.invariants import check, whole_nodes
 from tests.being.patrol.stand_in import StandIn
 from tests.being.patrol.test_crashes import SCENARIOS
 from tests.being.patrol.worlds import World, new_world
 
 STEP = 3  # every so many-th write is enough to meet each step
 FEWER = 40  # of those, in the default run
+
+
+@pytest.fixture(autouse=True)
+def nodes_have_further_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    divide_early(monkeypatch)
 
 
 def _living(world: World) -> list[Node]:
@@ -59,7 +65,8 @@ def _merge(world: World) -> Callable[[World], None]:
         node = after.memory.nodes.get(after.being_id, merged.node_id)
         assert node is not None
         assert node.action == "two things at once"
-        assert set(node.evidence) >= set(merged.evidence)
+        [whole] = after.memory.nodes.whole(after.being_id, [node])
+        assert set(whole.evidence) >= set(merged.evidence)
 
     return kept
 
@@ -116,7 +123,7 @@ def _take_back(world: World) -> Callable[[World], None]:
         assert after.memory.scenes.get_many(after.being_id, gone) == {}
         evidence = {
             scene_id
-            for n in after.memory.nodes.page(after.being_id).nodes
+            for n in whole_nodes(after.items(), after.being_id).values()
             for scene_id in n.evidence
         }
         assert not evidence & set(gone)

@@ -15,6 +15,7 @@ from nacre.being.patrol.run.ledger import Ledger
 from nacre.being.patrol.run.runs import Run
 from nacre.being.patrol.steps import join_cluster, merge_memories, split_clusters
 from nacre.ports.items.table import Delete, Put, Update, Write
+from tests.being.memory.keeping import divide_early
 from tests.being.memory.minds import builtin
 from tests.being.patrol.crashing import crash_through, stop_before_writes
 from tests.being.patrol.test_crashes import SCENARIOS
@@ -105,6 +106,19 @@ def recalls_are_deleted_apart(patch: Patch) -> None:
     patch.setattr(Ledger, "commit", apart)
 
 
+def scenes_move_apart(patch: Patch) -> None:
+    ordinary = Ledger.commit
+
+    def apart(self: Ledger, writes: Sequence[Write], **named: Any) -> None:
+        moved = [w for w in writes if isinstance(w, Put) and str(w.item["pk"]).endswith("#E")]
+        if moved:
+            ordinary(self, [w for w in writes if w not in moved], **named)
+            writes, named = moved, {}
+        ordinary(self, writes, **named)
+
+    patch.setattr(Ledger, "commit", apart)
+
+
 FAULTS: tuple[Callable[[Patch], None], ...] = (
     now_is_not_frozen,
     plans_are_made_anew,
@@ -113,6 +127,7 @@ FAULTS: tuple[Callable[[Patch], None], ...] = (
     ids_are_random,
     counts_are_written_apart,
     scenes_are_consumed_apart,
+    scenes_move_apart,
 )
 
 
@@ -120,6 +135,7 @@ FAULTS: tuple[Callable[[Patch], None], ...] = (
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_harness_finds_it(fault: Callable[[Patch], None], monkeypatch: Patch) -> None:
     monkeypatch.setattr(split_clusters, "SPLIT_FROM", 6)
+    divide_early(monkeypatch)
     fault(monkeypatch)
     with pytest.raises(Exception) as raised:  # noqa: PT011  hypothesis may put it into a group
         crash_through(SEARCHED, builtin()[0])

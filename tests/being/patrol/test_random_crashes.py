@@ -4,6 +4,7 @@ import pytest
 
 from nacre.being.patrol.steps import split_clusters
 from nacre.ports.embedder import Embedder
+from tests.being.memory.keeping import divide_early
 from tests.being.memory.minds import builtin
 from tests.being.patrol.crashing import crash_through, crashes_asked_for
 
@@ -14,6 +15,12 @@ CRASHES = 100  # the slow test below has as many as are asked for
 def small_clusters_split(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let splits happen in small histories too."""
     monkeypatch.setattr(split_clusters, "SPLIT_FROM", 6)
+
+
+@pytest.fixture(autouse=True)
+def nodes_have_further_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let scenes move out of the items of nodes in small histories too."""
+    divide_early(monkeypatch)
 
 
 @pytest.fixture(scope="module")

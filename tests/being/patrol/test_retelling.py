@@ -1,6 +1,7 @@
 """A memory that is told again and again lives on, and a forgotten one comes back."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from nacre.being.memory.model import size_limit
 from nacre.being.memory.model.types import Node
 from tests.being.memory.minds import builtin
+from tests.being.patrol.invariants import whole_nodes
 from tests.being.patrol.worlds import World, new_world
 
 TOLD = "Ann walks the dog in the park"
@@ -43,7 +45,9 @@ def test_told_daily_or_weekly_for_months_it_never_fades(
         tell(world, dated=dated)
         assert only(world).status == "active"
         world.age(every)
-    assert len(only(world).evidence) == times
+    assert only(world).scene_count == times
+    [whole] = world.memory.nodes.whole(world.being_id, [only(world)])
+    assert len(set(whole.evidence)) == times
     assert only(world).stability > 16
 
 
@@ -140,3 +144,24 @@ def test_told_again_a_source_of_a_merge_keeps_the_merged_memory_alive(world: Wor
     after = world.memory.nodes.get(world.being_id, oak.node_id)
     assert after is not None
     assert after.status == "active"
+
+
+def test_many_habits_of_an_earlier_version_are_recalled_and_divided(world: World) -> None:
+    """A patrol counts all of their recalls, and moves the scenes of as many as it has room for."""
+    world.note(*(f"Ann fed animal {number} in barn {number}" for number in range(20)))
+    world.run()
+    nodes = world.memory.nodes.page(world.being_id).nodes
+    told = tuple(f"01JZ{number:022}" for number in range(4500))
+    for node in nodes:
+        world.table.table.put(replace(node, evidence=told).to_item(world.being_id))
+    runs = 0
+    while not all(node.earlier for node in world.memory.nodes.page(world.being_id).nodes):
+        runs += 1
+        for _ in range(45):  # more entries than one transaction counts
+            world.memory.recalls.add(world.being_id, dict.fromkeys([n.node_id for n in nodes], 1))
+        assert world.run().counts["recalls"] == 45
+        assert runs <= len(nodes)
+    after = world.memory.nodes.page(world.being_id).nodes
+    assert {node.reactivation_count for node in after} == {45 * runs}
+    assert {node.evidence for node in world.memory.nodes.whole(world.being_id, after)} == {told}
+    whole_nodes(world.items(), world.being_id)

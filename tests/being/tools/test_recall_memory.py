@@ -250,3 +250,18 @@ def test_similar_memories_are_listed_from_both_sides(mind: Minded) -> None:
         assert other.action in lines[place + 1]
         assert "cat" not in lines[place + 2]
     assert "similar" not in mind.text("recall_memory", node_id=a_node(3).node_id)
+
+
+def test_of_a_memory_that_was_told_often_the_first_scenes_and_their_number_are_shown(
+    mind: Minded,
+) -> None:
+    node = a_node(1, evidence=tuple(f"TOLD{number}" for number in range(600)))
+    mind.remember(node)
+
+    lines = mind.text("recall_memory", node_id=node.node_id).splitlines()
+
+    assert lines[lines.index("Made of 600 scenes:") :] == [
+        "Made of 600 scenes:",
+        *(f"- TOLD{number}: no longer kept" for number in range(20)),
+        "… 580 more scenes",
+    ]

@@ -113,7 +113,8 @@ def test_a_whole_being_leaves_nothing_behind(
         {**result_key(being_id, "a-task").attributes(), "schema": 1, "data": b"the Zirkon is here"}
     )
     world.memory.history.add(being_id, [ChatMessage("user", "Zirkon")])
-    world.memory.nodes.add(being_id, [a_node(1, action="hid the Zirkon")])
+    told = tuple(f"TOLD{number}" for number in range(600))
+    world.memory.nodes.add(being_id, [a_node(1, action="hid the Zirkon", evidence=told)])
     world.memory.trigger.ask(being_id)
     if world.file is not None:
         blobs = folder / "blobs" / f"{being_id}.d"

@@ -95,6 +95,17 @@ def test_a_memory_says_where_it_comes_from_and_how_it_fades(desk: Desk) -> None:
     assert now(desk, node).reactivation_count == 0
 
 
+def test_a_memory_that_was_told_often_says_how_often(desk: Desk) -> None:
+    node = a_node(1, evidence=tuple(f"TOLD{number}" for number in range(600)))
+    desk.own.mind.memory.nodes.add(desk.being, [node])
+
+    page = desk.get("memories", node.node_id)
+
+    assert "TOLD0" in page.text
+    assert "580 more" in page.text
+    assert "600 noted scenes" in desk.get("memories", node.node_id, "forget").text
+
+
 def test_a_memory_is_changed_and_found_by_its_new_words(desk: Desk) -> None:
     [node] = patrolled(desk, "Miso knocked over the vase")
     form = desk.get("memories", node.node_id, "edit")

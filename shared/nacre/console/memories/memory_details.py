@@ -8,6 +8,7 @@ from nacre.being.memory.model.wordings import Wording, earlier_versions, wording
 from nacre.being.memory.search.candidates import Memory
 from nacre.being.memory.search.search import FINDABLE
 from nacre.being.memory.services import MemoryServices
+from nacre.being.memory.store.evidence import first_scenes
 from nacre.being.memory.store.recall_log import counted_nodes
 from nacre.console.memories.strength import Fading, fading
 from nacre.core.errors import NotFoundError
@@ -73,14 +74,14 @@ def memory_view(table: Table, services: MemoryServices, being_id: str, node_id: 
         clock=clock,
         explanation=tuple(lifetime(node, clock)),
         fading=fading(node, clock),
-        origin=_origin(services, being_id, node),
+        origin=_origin(table, services, being_id, node),
         similar=_similar(services, being_id, node),
         wordings=tuple(zip(reversed(wordings_of(node)), earlier_versions(node), strict=True)),
     )
 
 
-def _origin(services: MemoryServices, being_id: str, node: Node) -> Origin:
-    scene_ids = node.evidence[:PROVENANCE_SCENES]
+def _origin(table: Table, services: MemoryServices, being_id: str, node: Node) -> Origin:
+    scene_ids = first_scenes(table, being_id, node, PROVENANCE_SCENES)
     scenes = services.memory.scenes.get_many(being_id, scene_ids)
     message_ids = list(
         dict.fromkeys(message for scene in scenes.values() for message in scene.evidence)
@@ -93,7 +94,7 @@ def _origin(services: MemoryServices, being_id: str, node: Node) -> Origin:
             for message_id in message_ids[:PROVENANCE_MESSAGES]
         ),
         parents=tuple(parents[node_id] for node_id in node.parents if node_id in parents),
-        more_scenes=len(node.evidence) - len(scene_ids),
+        more_scenes=node.scene_count - len(scene_ids),
         more_messages=max(0, len(message_ids) - PROVENANCE_MESSAGES),
     )
 

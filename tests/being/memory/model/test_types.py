@@ -91,7 +91,7 @@ def test_whole_numbers_that_a_store_gives_back_are_floats_again() -> None:
 
 def test_an_item_of_a_newer_version_is_refused() -> None:
     with pytest.raises(NewerSchemaError, match="An item \\(memory\\)"):
-        Node.from_item({**a_node(1).to_item(BEING), "schema": 2})
+        Node.from_item({**a_node(1).to_item(BEING), "schema": 3})
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,20 @@ from hypothesis import strategies as st
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import TRUST_ORDER, Cluster, Node, merged_id_of
 from nacre.core.errors import InvalidInputError, NotFoundError
-from nacre.ports.items.table import Change, Key
+from nacre.ports.items.table import Change, Item, Key
 from tests.adapters.conftest import StillClock
-from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of
+from tests.being.memory.keeping import Keeper, a_node, divide_early, keeper, queue_of
 from tests.being.memory.stores import sqlite_table
+from tests.being.patrol.invariants import whole_nodes
 
 
 def nodes_of(kept: Keeper) -> dict[str, Node]:
-    return {node.node_id: node for node in kept.memory.nodes.page(kept.id).nodes}
+    nodes = kept.memory.nodes.whole(kept.id, kept.memory.nodes.page(kept.id).nodes)
+    return {node.node_id: node for node in nodes}
+
+
+def further(kept: Keeper) -> tuple[Item, ...]:
+    return kept.table.query(keys.evidence(kept.id)).items
 
 
 def add(kept: Keeper, *nodes: Node) -> list[str]:
@@ -340,7 +346,8 @@ def test_merging_and_taking_back_lose_nothing(
     nodes: tuple[Node, ...], steps: list[tuple[bool, list[int]]]
 ) -> None:
     clock = StillClock()
-    with sqlite_table(clock) as (table, database):
+    with sqlite_table(clock) as (table, database), pytest.MonkeyPatch.context() as patch:
+        divide_early(patch)
         kept = keeper(table, queue_of(database, clock), clock)
         living = [sum(each.is_living and each.cluster_id == c for each in nodes) for c in "cd"]
         add_clusters(kept, c=living[0], d=living[1])
@@ -379,6 +386,8 @@ def test_merging_and_taking_back_lose_nothing(
                     if node.is_living and node.cluster_id == cluster.cluster_id
                 ]
                 assert cluster.n_active == len(members)
+
+            whole_nodes(kept.table.query(keys.nodes(kept.id)).items + further(kept), kept.id)
 
         while merges:
             kept.memory.edits.undo_merge(kept.id, merges.pop())

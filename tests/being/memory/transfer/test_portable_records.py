@@ -19,6 +19,7 @@ from nacre.adapters.sqlite.table import SqliteTable
 from nacre.being.memory.erase.erase_memories import MemoryEraser
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.message_chain import ChatMessage
+from nacre.being.memory.model.records import attributes_of
 from nacre.being.memory.model.types import Node, node_id_of
 from nacre.being.memory.model.wordings import earlier_versions
 from nacre.being.memory.store.event_nodes import nodes_of_events
@@ -26,12 +27,12 @@ from nacre.being.memory.store.recall_log import counted_nodes
 from nacre.being.memory.store.targets import TARGETS
 from nacre.being.memory.transfer.export_file import ExportFile, save
 from nacre.being.memory.transfer.exporter import Exporter
-from nacre.being.memory.transfer.portable_records import KINDS
+from nacre.being.memory.transfer.portable_records import KINDS, decode
 from nacre.being.orders.sessions.session import Turn
 from nacre.being.orders.sessions.store import SessionStore
 from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.jobs.lease import Leases
-from nacre.ports.items.table import Change, Item, Range, Table
+from nacre.ports.items.table import Change, Item, Key, Range, Table
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, scene_draft
 from tests.being.memory.minds import CountingTable
@@ -68,7 +69,7 @@ def items(table: Table, being_id: str) -> list[Item]:
     """
     home = keys.home(being_id)
     found: list[Item] = []
-    for partition in ("", "#T", "#S", "#N", "#C", "#H", "#H#2026-07", "#R", "#M"):
+    for partition in ("", "#T", "#S", "#N", "#E", "#C", "#H", "#H#2026-07", "#R", "#M"):
         found += table.query(home + partition, keys=Range()).items
     counted = counted_nodes(table, being_id, now="9999")
     text = json.dumps(
@@ -624,3 +625,32 @@ def test_wordings_that_cannot_be_read_are_refused(
 
     with pytest.raises(InvalidInputError, match=r"earlier wordings|'action' is not of the type"):
         imported(other.table, other.id, file, clock)
+
+
+def test_a_memory_is_the_same_record_however_its_scenes_are_stored(
+    laptop: Keeper, other: Keeper, clock: StillClock
+) -> None:
+    node = a_node(1, evidence=tuple(f"TOLD{number}" for number in range(1500)))
+    laptop.memory.nodes.add(laptop.id, [a_node(1, evidence=())])
+    laptop.table.put(node.to_item(laptop.id))  # as version 0.1.0 did
+    before = state_of(laptop.table, laptop.id)
+    carried(laptop, other, clock)
+    laptop.memory.edits.pin(laptop.id, node.node_id, pinned=True)
+    laptop.memory.edits.pin(laptop.id, node.node_id, pinned=False)
+    laptop.table.update(
+        Key(keys.nodes(laptop.id), node.node_id), Change(set={"version": 1, "due": node.due})
+    )
+
+    assert laptop.table.query(keys.evidence(laptop.id)).items
+    assert other.table.query(keys.evidence(other.id)).items
+    assert before == state_of(laptop.table, laptop.id) == state_of(other.table, other.id)
+    content, _ = exported(laptop.table, laptop.beings, laptop.id, clock)
+    assert imported(other.table, other.id, content, clock).same["node"] == 1
+
+
+def test_a_memory_in_a_file_lists_all_of_its_scenes() -> None:
+    value = {**attributes_of(a_node(1)), "earlier": 7}
+    line = {"type": "node", "key": a_node(1).node_id, "value": value}
+
+    with pytest.raises(InvalidInputError, match="line 2: a node lists all of its scenes"):
+        decode(line, "line 2")

@@ -26,7 +26,8 @@ from nacre.being.memory.store.clusters import Clusters, without_summary
 from nacre.being.memory.store.diary import erase_written
 from nacre.being.memory.store.edits import MemoryEdits
 from nacre.being.memory.store.event_nodes import event_note_deletions
-from nacre.being.memory.store.nodes import Nodes, unchanged
+from nacre.being.memory.store.evidence import evidence_deletions, holders_of, number_of_items
+from nacre.being.memory.store.nodes import Nodes, rewriting, unchanged
 from nacre.being.memory.store.partitions import items_in, records_by_id
 from nacre.being.memory.store.recall_log import RecallLog
 from nacre.being.memory.store.retry import retry_on_conflict
@@ -46,7 +47,7 @@ from nacre.ports.items.table import (
 )
 from nacre.ports.vectors import VectorIndex
 
-_AT_ONCE = 30  # memories in one transaction, each with its vector
+_WRITES = 90  # in one transaction, with room for the mark and the counters
 _JOURNAL = "#PLAN#JOURNAL#"  # in the key of a text that a run is about to write into the diary
 _SHORTEST = 12  # characters of a text that is searched within other texts
 
@@ -82,7 +83,12 @@ class MemoryEraser:
         scene = self._scenes(being_id, [scene_id]).get(scene_id)
         if scene is None:
             raise NotFoundError(f"there is no scene {scene_id[:64]!r}")
-        holders = [node for node in self._all_nodes(being_id) if scene_id in node.evidence]
+        elsewhere = holders_of(self._table, being_id, scene_id)
+        holders = [
+            node
+            for node in self._all_nodes(being_id)
+            if scene_id in node.evidence or node.node_id in elsewhere
+        ]
         holder_ids = {node.node_id for node in holders}
         for node in holders:
             if not holder_ids & set(node.parents):  # a merge is undone through its sources
@@ -130,7 +136,9 @@ class MemoryEraser:
         nodes = [*(node for node in products if node.node_id not in sources), *sources.values()]
         ids = {node.node_id for node in nodes}
         evidence = dict.fromkeys(
-            scene_id for node in sources.values() for scene_id in node.evidence
+            scene_id
+            for node in self._nodes.whole(being_id, sources.values())
+            for scene_id in node.evidence
         )
         erased_scenes = {
             **self._scenes(being_id, evidence),
@@ -154,8 +162,11 @@ class MemoryEraser:
 
     def _rebuild_without(self, being_id: str, node_id: str, scene_id: str) -> bool:
         """Rebuild a node without a scene; return True if no evidence remains."""
-        node = self._nodes.get(being_id, node_id)
-        if node is None or scene_id not in node.evidence:
+        stored = self._nodes.get(being_id, node_id)
+        if stored is None:
+            return False
+        [node] = self._nodes.whole(being_id, [stored])
+        if scene_id not in node.evidence:
             return False
         others = [evidence_id for evidence_id in node.evidence if evidence_id != scene_id]
         scenes = self._scenes(being_id, others)
@@ -167,7 +178,7 @@ class MemoryEraser:
         if not scenes and not parents:
             return True
         after = rebuilt_node(node, others, list(scenes.values()), parents)
-        writes: list[Write] = [Put(after.to_item(being_id), unchanged(node))]
+        writes = rewriting(being_id, stored, after)
         if after.status != "merged":
             writes += self._index.prepare(being_id, [searchable(after)]).writes
         write_counted(self._table, being_id, writes, has_work=True)
@@ -196,8 +207,7 @@ class MemoryEraser:
 
     def _delete(self, being_id: str, memories: Sequence[Node | Scene]) -> None:
         """Delete memories in this order, with their vectors and with marks for the index."""
-        for first in range(0, len(memories), _AT_ONCE):
-            some = memories[first : first + _AT_ONCE]
+        for some in _portions(memories):
             places = [
                 Key((keys.nodes if isinstance(memory, Node) else keys.scenes)(being_id), memory.id)
                 for memory in some
@@ -205,6 +215,9 @@ class MemoryEraser:
             writes: list[Write] = [Delete(place) for place in places]
             writes += self._index.prepare(being_id, [], [place.sk for place in places]).writes
             writes += event_note_deletions(self._table, being_id, [place.sk for place in places])
+            for memory in some:
+                if isinstance(memory, Node):
+                    writes += evidence_deletions(being_id, memory)
             fewer = sum(memory.status == "pending" for memory in some)
             write_counted(
                 self._table, being_id, writes, add={PENDING_SCENES: -fewer}, has_work=True
@@ -252,6 +265,23 @@ class MemoryEraser:
 
     def _scenes(self, being_id: str, ids: Iterable[str]) -> dict[str, Scene]:
         return records_by_id(self._table, Scene, keys.scenes(being_id), ids)
+
+
+def _portions(memories: Sequence[Node | Scene]) -> Iterator[list[Node | Scene]]:
+    """Yield the memories in portions that are deleted in one transaction each."""
+    portion: list[Node | Scene] = []
+    writes = 0
+    for memory in memories:
+        more = 3  # with its vector and its note
+        if isinstance(memory, Node):
+            more += number_of_items(memory)
+        if portion and writes + more > _WRITES:
+            yield portion
+            portion, writes = [], 0
+        portion.append(memory)
+        writes += more
+    if portion:
+        yield portion
 
 
 def _with_sources(linked: dict[str, Node], node_ids: Sequence[str]) -> dict[str, Node]:

@@ -62,6 +62,11 @@ def nodes(being_id: str) -> str:
     return f"{home(being_id)}#N"
 
 
+def evidence(being_id: str) -> str:
+    """Return the partition of the scenes that nodes were told by and have no room for."""
+    return f"{home(being_id)}#E"
+
+
 def known_events(being_id: str) -> str:
     """Return the partition of notes about nodes whose id is not made from their event."""
     return f"{home(being_id)}#F"

@@ -1,4 +1,7 @@
-"""Nodes made from other nodes: merged, restored from a merge, or rebuilt with less evidence."""
+"""Nodes made from other nodes: merged, restored from a merge, or rebuilt with less evidence.
+
+All of them are whole: they list all of their scenes.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,6 +14,7 @@ from nacre.core.lazy_dataclasses import replace
 
 def merged_node(sources: Sequence[Node], clock: int) -> Node:
     """Return the merge of the sources; the caller sets its id and its text."""
+    assert not any(source.earlier for source in sources)
     strongest = strongest_of(sources)
     clock0 = max(source.clock0 for source in sources)
     if not any(source.is_living for source in sources):
@@ -55,6 +59,7 @@ def merged_node(sources: Sequence[Node], clock: int) -> Node:
 
 def with_later_changes(strongest: Node, node: Node, sources: Sequence[Node]) -> Node:
     """Return a source with the evidence, days and recalls that the merge got later."""
+    assert not any(part.earlier for part in (strongest, node, *sources))
     evidence = set(_union(source.evidence for source in sources))
     days = set(_union(source.when for source in sources))
     recalls = node.reactivation_count - sum(source.reactivation_count for source in sources)
@@ -77,6 +82,7 @@ def rebuilt_node(
     A merged or a corrected memory keeps its text; any other takes the text of its most important
     scene. Earlier wordings are emptied unless a remaining source says them. Importance never falls.
     """
+    assert not node.earlier
     sources: list[Node | Scene] = [*parents, *scenes]
     trusts = [source.trust for source in sources]
     dismissed = dismissed_days(node)

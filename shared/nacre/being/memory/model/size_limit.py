@@ -1,9 +1,9 @@
-"""The size limit of a node: its item must fit the store, and each recall writes all of it."""
+"""The size limit of a node: its item must fit the store, and a merge all of its scenes."""
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
-from nacre.being.memory.model.types import Node, Scene, SceneText
+from nacre.being.memory.model.types import ULID_LENGTH, Node, Scene, SceneText
 from nacre.core.limits import NODE_LIST_BYTES
 
 _OVERHEAD = 3  # bytes that a store adds to each entry of a list, at the most
@@ -21,7 +21,8 @@ def fits_in_one_node(nodes: Sequence[Node], scene: Scene | None = None) -> bool:
         {actor for text in texts for actor in text.actors},
         {theme for text in texts for theme in text.themes},
     )
-    return sum(map(_size, (evidence, *tags))) <= NODE_LIST_BYTES
+    earlier = sum(node.earlier for node in nodes) * (ULID_LENGTH + _OVERHEAD)
+    return earlier + sum(map(_size, (evidence, *tags))) <= NODE_LIST_BYTES
 
 
 def sequel_of(fingerprint: str, number: int) -> str:

@@ -17,7 +17,7 @@ from nacre.core.ids import ulid_milliseconds
 from nacre.core.lazy_dataclasses import dataclass, field, fields
 from nacre.core.limits import REVIVED_FROM
 from nacre.ports.items.schema import ItemSchema
-from nacre.ports.items.table import Item
+from nacre.ports.items.table import SCHEMA, Item
 
 Source = Literal["tool", "extract", "import", "mirror"]
 Trust = Literal["external", "import", "tool", "agent", "user"]
@@ -44,7 +44,7 @@ UNDONE = "undone"
 """The reason of a merged node whose merge was undone: it stays dead."""
 
 SCENE = ItemSchema("scene", 1)
-NODE = ItemSchema("memory", 1)
+NODE = ItemSchema("memory", 2, {1: lambda item: item})  # 2: with earlier scenes elsewhere
 CLUSTER = ItemSchema("cluster", 1)
 RELATION = ItemSchema("relation", 1)
 MESSAGE = ItemSchema("message", 1)
@@ -53,7 +53,7 @@ CONVERSATION = ItemSchema("conversation", 1)
 CAPTURED_IDENTITY = ItemSchema("captured_identity", 1)
 
 
-_ULID = 26  # letters and digits
+ULID_LENGTH = 26  # letters and digits
 _MERGES = uuid.UUID("6e616372-6500-5000-8000-6d6572676573")
 
 
@@ -172,7 +172,8 @@ class Node(SceneText, StoredRecord):
     node_id: str
     created_at: str
     stability: float  # in active days; see `forgetting_curve`
-    evidence: tuple[str, ...] = ()  # ids of scenes
+    # Ids of scenes: all of a whole node, and of a stored one the newest; see `store.evidence`.
+    evidence: tuple[str, ...] = ()
     trust: Trust = "agent"
     fingerprint: str | None = None  # a merged node has none
     cluster_id: str | None = None
@@ -198,6 +199,9 @@ class Node(SceneText, StoredRecord):
     hidden_at: str | None = None
     hidden_by: Author | None = None
     emb_id: str | None = None  # the embedding of its vector
+    # How many scenes it was told by before those in `evidence`, and the id of the newest of them.
+    earlier: int = field(default=0, metadata={ADDED_LATER: True})
+    newest_earlier: str | None = None
     version: int = 1  # raised by every change except reactivation
 
     @property
@@ -220,9 +224,16 @@ class Node(SceneText, StoredRecord):
         return self.status != "merged" and self.reason != UNDONE
 
     @property
+    def scene_count(self) -> int:
+        """Return the number of scenes that it was told by."""
+        return self.earlier + len(self.evidence)
+
+    @property
     def noted_at(self) -> str:
         """Return when the newest of its scenes was noted, as far as their ids show."""
-        newest = max((id_ for id_ in self.evidence if len(id_) == _ULID), default="")
+        ids = (id_ for id_ in self.evidence if len(id_) == ULID_LENGTH)
+        newest = max(ids, default="")
+        newest = max(newest, self.newest_earlier or "")
         milliseconds = ulid_milliseconds(newest)
         if milliseconds is None:
             return self.created_at
@@ -254,7 +265,9 @@ class Node(SceneText, StoredRecord):
         queue_keys = self._queue_keys(being_id)
         if queue_keys is not None:
             item["gsi3pk"], item["gsi3sk"] = queue_keys
-        return self.schema.stamp(item)
+        item = self.schema.stamp(item)
+        # An older version would lose the earlier scenes, and refuses version 2.
+        return item if self.earlier else {**item, SCHEMA: 1}
 
     def _queue_keys(self, being_id: str) -> tuple[str, str] | None:
         """Return the keys of the index in which the node waits for a patrol, or is hidden."""

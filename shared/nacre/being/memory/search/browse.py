@@ -10,6 +10,7 @@ from nacre.being.memory.model.wordings import earlier_versions, wordings_of
 from nacre.being.memory.search.candidates import Memory, MemoryReader
 from nacre.being.memory.search.result_list import memory_line, within
 from nacre.being.memory.store.clusters import Clusters
+from nacre.being.memory.store.evidence import first_scenes
 from nacre.being.memory.store.history import History, folded
 from nacre.being.memory.store.recall_log import counted_nodes
 from nacre.being.memory.store.scenes import Scenes
@@ -170,16 +171,16 @@ class MemoryBrowser:
             yield f"- {parent.id}: {parent.text}"
 
     def _origin(self, being_id: str, node: Node) -> Iterator[str]:
-        scene_ids = node.evidence[:PROVENANCE_SCENES]
+        scene_ids = first_scenes(self._table, being_id, node, PROVENANCE_SCENES)
         scenes = self._scenes.get_many(being_id, scene_ids)
-        yield f"Made of {counted(len(node.evidence), 'scene')}:"
+        yield f"Made of {counted(node.scene_count, 'scene')}:"
         messages: dict[str, None] = {}
         for scene_id in scene_ids:
             scene = scenes.get(scene_id)
             yield f"- {scene_id}: {_scene_with_source(scene)}"
             messages |= dict.fromkeys(scene.evidence if scene else ())
-        if len(node.evidence) > len(scene_ids):
-            yield f"… {counted(len(node.evidence) - len(scene_ids), 'more scene')}"
+        if node.scene_count > len(scene_ids):
+            yield f"… {counted(node.scene_count - len(scene_ids), 'more scene')}"
         if messages:
             yield f"Said in {counted(len(messages), 'message')}:"
         for message_id in list(messages)[:PROVENANCE_MESSAGES]:

@@ -31,14 +31,15 @@ from nacre.being.memory.model.types import (
 )
 from nacre.being.memory.model.wordings import corrected
 from nacre.being.memory.store.clusters import Clusters, marking_dirty
-from nacre.being.memory.store.nodes import Nodes, replacing
+from nacre.being.memory.store.evidence import node_writes
+from nacre.being.memory.store.nodes import Nodes, replacing, rewriting
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.text.searchable_text import SearchIndex, searchable
 from nacre.core.clock import Clock
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import MAX_ACTION_BYTES, MAX_FEELING_BYTES, MAX_MERGED_NODES
-from nacre.ports.items.table import Absent, Compare, Put, Table, Write
+from nacre.ports.items.table import Absent, Compare, Table, Write
 
 
 class ClusterVectors(Protocol):
@@ -164,7 +165,7 @@ class MemoryEdits:
         after = replace(after, version=before.version + 1)
         self.commit(
             being_id,
-            [replacing(being_id, before, after)],
+            rewriting(being_id, before, after),
             Counter(),
             [after.cluster_id],
             live=[after],
@@ -187,7 +188,7 @@ class MemoryEdits:
                 "these memories are of more scenes than one can hold; merge fewer of them"
             )
         clock = count_in(counters(self.table, being_id), CLOCK)
-        merged = merged_node(sources, clock)
+        merged = merged_node(self.nodes.whole(being_id, sources), clock)
         new = replace(
             merged,
             node_id=merged_id,
@@ -198,7 +199,7 @@ class MemoryEdits:
             version=1 if before is None else before.version + 1,
         )
         when = Absent() if before is None else Compare("version", "=", before.version)
-        writes: list[Write] = [Put(new.to_item(being_id), when)]
+        writes = node_writes(being_id, new, when=when, before=before)
         for source in sources:
             after = replace(
                 source,
@@ -246,11 +247,14 @@ class MemoryEdits:
                 version=source.version + 1,
             )
             if source is strongest:
-                after = with_later_changes(after, node, sources)
+                after = self._with_later_changes(being_id, after, node, sources)
             if is_hidden:
                 after = hidden_node(after, by=node.hidden_by or by, at=node.hidden_at or "")
             restored.append(after)
-            writes.append(replacing(being_id, source, after))
+            if source is strongest:
+                writes += rewriting(being_id, source, after)
+            else:
+                writes.append(replacing(being_id, source, after))
         undone = replace(
             node,
             status="dead",
@@ -261,15 +265,24 @@ class MemoryEdits:
             count_at_death=node.reactivation_count,
             cluster_id=None,
             evidence=(),  # its sources have it
+            earlier=0,
+            newest_earlier=None,
             due=None,
             version=node.version + 1,
         )
-        writes.append(replacing(being_id, node, undone))
+        writes += rewriting(being_id, node, undone)
         change = Counter(source.cluster_id for source in restored if source.is_living)
         change.subtract({node.cluster_id: 1 if node.is_living else 0})
         touched = {node.cluster_id, *cluster_ids.values()}
         self.commit(being_id, writes, change, touched, live=restored, gone=[node])
         return Merge(undone, tuple(restored))
+
+    def _with_later_changes(
+        self, being_id: str, strongest: Node, node: Node, sources: Sequence[Node]
+    ) -> Node:
+        """Return a restored source, whole, with the changes that its merge got later."""
+        strongest, node, *whole = self.nodes.whole(being_id, [strongest, node, *sources])
+        return with_later_changes(strongest, node, whole)
 
     def commit(
         self,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import write_counted
 from nacre.being.memory.model.types import Node, NodeStatus
+from nacre.being.memory.store.evidence import node_writes, whole_nodes
 from nacre.being.memory.store.partitions import records_by_id
 from nacre.being.memory.text.searchable_text import SearchIndex, searchable
 from nacre.core.lazy_dataclasses import dataclass, replace
@@ -44,6 +45,10 @@ class Nodes:
     def get_many(self, being_id: str, node_ids: Iterable[str]) -> dict[str, Node]:
         """Return the nodes that exist, by id."""
         return records_by_id(self._table, Node, keys.nodes(being_id), node_ids)
+
+    def whole(self, being_id: str, nodes: Iterable[Node]) -> list[Node]:
+        """Return the nodes with the ids of all scenes that they were told by."""
+        return whole_nodes(self._table, being_id, nodes)
 
     def page(
         self, being_id: str, *, limit: int | None = None, start: str | None = None
@@ -123,14 +128,25 @@ class Nodes:
         Raises ConditionFailedError when an id is taken.
         """
         index_change = self._index.prepare(being_id, list(map(searchable, nodes)))
-        writes: list[Write] = [Put(node.to_item(being_id), Absent()) for node in nodes]
+        writes: list[Write] = [
+            write for node in nodes for write in node_writes(being_id, node, when=Absent())
+        ]
         write_counted(self._table, being_id, [*writes, *index_change.writes], has_work=True)
         index_change.apply()
 
 
 def replacing(being_id: str, before: Node, after: Node) -> Put:
-    """Return the write that replaces a node that is still as it was read."""
+    """Return the write that replaces a node that is still as it was read, with the same scenes."""
     return Put(after.to_item(being_id), unchanged(before))
+
+
+def rewriting(being_id: str, before: Node, after: Node) -> list[Write]:
+    """Return the writes that replace a node that is still as it was read.
+
+    Further items are written anew if `after` is whole. Scenes that earlier versions have left in
+    its item move out of it.
+    """
+    return node_writes(being_id, after, when=unchanged(before), before=before)
 
 
 def no_longer_superseded(node: Node) -> Node:

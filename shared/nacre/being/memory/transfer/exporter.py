@@ -8,7 +8,9 @@ from nacre.being.memory.index.vector_items import SUBJECT_OF, VECTOR_OF, vectors
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import counters
 from nacre.being.memory.model.records import attributes_of
+from nacre.being.memory.model.types import Node
 from nacre.being.memory.store.entries import Entry, body_key, is_stored_apart
+from nacre.being.memory.store.evidence import whole_nodes
 from nacre.being.memory.store.recall_log import counted_nodes
 from nacre.being.memory.transfer.portable_records import (
     KINDS,
@@ -51,15 +53,21 @@ class Exporter:
     def records_in(self, being_id: str, kind: Kind, items: Sequence[Item]) -> list[Record]:
         """Return the records in items of one kind, with the texts that are stored apart.
 
-        Recalls that wait for a patrol are counted in the records of their nodes.
+        Recalls that wait for a patrol are counted in the records of their nodes, which list all of
+        their scenes.
         """
         records = [record_in(kind, item) for item in items]
         if kind.name == "node":
             recalled = counted_nodes(self._table, being_id, now=_END_OF_TIME)
+            changed: dict[str, Node] = {
+                record.key: recalled.get(record.key) or record.to_object()
+                for record in records
+                if record.key in recalled or "earlier" in record.value
+            }
+            whole = whole_nodes(self._table, being_id, changed.values())
+            values = {node.node_id: attributes_of(node) for node in whole}
             return [
-                replace(record, value=attributes_of(recalled[record.key]))
-                if record.key in recalled
-                else record
+                replace(record, value=values[record.key]) if record.key in values else record
                 for record in records
             ]
         if kind.target is None or kind.is_version:

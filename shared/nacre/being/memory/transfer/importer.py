@@ -34,6 +34,7 @@ from nacre.being.memory.transfer.portable_records import (
 from nacre.being.memory.transfer.record_writes import (
     cap_of,
     counts_of,
+    further_items,
     place_of,
     searched_in,
     writes_of,
@@ -302,12 +303,13 @@ def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
     for record in records:
         place = place_of("", record)
         bytes_ = len(encode(record))
-        if batch and (writes + 3 > _WRITES or size + bytes_ > _BYTES or place in places):
+        more = 3 + further_items(record)
+        if batch and (writes + more > _WRITES or size + bytes_ > _BYTES or place in places):
             yield batch
             batch, places, writes, size = [], set(), 0, 0
         batch.append(record)
         places.add(place)
-        writes += 3  # the record, and its vector item and note, or its long text, or its month
+        writes += more  # the record, and its vector item and note, or its long text, or its month
         size += bytes_
     if batch:
         yield batch

@@ -278,6 +278,8 @@ def _check(kind: Kind, record: Record, where: str) -> None:
     extra = frozenset({EXPIRES_AT}) if kind.name.startswith(("letter", "marker")) else frozenset()
     checked_record(kind.shape, record.value, where, also=extra)
     if kind.name == "node":
+        if not record.value.keys().isdisjoint(("earlier", "newest_earlier")):
+            raise InvalidInputError(f"{where}: a node lists all of its scenes in 'evidence'")
         _check_wordings(record, where)
     if _key_of(kind, record) != record.key:
         raise InvalidInputError(f"{where}: the key of this {kind.name} is not that of its value")

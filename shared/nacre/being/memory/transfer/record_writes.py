@@ -16,6 +16,7 @@ from nacre.being.memory.model.types import (
 )
 from nacre.being.memory.store.entries import Entry, entry_writes
 from nacre.being.memory.store.event_nodes import event_note_writes
+from nacre.being.memory.store.evidence import IN_ITEM, MOST, node_writes
 from nacre.being.memory.store.relations import CAPS as RELATION_CAPS
 from nacre.being.memory.store.relations import COUNTER as RELATIONS
 from nacre.being.memory.text.searchable_text import IndexEntry, searchable
@@ -42,12 +43,21 @@ def writes_of(being_id: str, record: Record) -> list[Write]:
         return entry_writes(being_id, kind.target, stored, None)
     if isinstance(stored, Cluster):
         return _cluster_writes(being_id, stored, record.vectors)
-    writes: list[Write] = [Put(_item(being_id, record, stored), Absent())]
-    return [*writes, *event_note_writes(being_id, stored)] if isinstance(stored, Node) else writes
+    if isinstance(stored, Node):
+        notes = event_note_writes(being_id, stored)
+        return [*node_writes(being_id, stored, when=Absent()), *notes]
+    return [Put(_item(being_id, record, stored), Absent())]
+
+
+def further_items(record: Record) -> int:
+    """Return how many items beside its own the scenes of a node take, or one more."""
+    scenes = record.value.get("evidence") if record.kind == "node" else None
+    count = len(scenes) if isinstance(scenes, list) else 0
+    return count // IN_ITEM + 1 if count > MOST else 0
 
 
 def _item(being_id: str, record: Record, stored: StoredRecord) -> Item:
-    if isinstance(stored, Scene | Node | Message | Conversation | CapturedIdentity):
+    if isinstance(stored, Scene | Message | Conversation | CapturedIdentity):
         return stored.to_item(being_id)
     item: Item = {**place_of(keys.home(being_id), record).attributes(), **attributes_of(stored)}
     if EXPIRES_AT in record.value:

@@ -13,7 +13,8 @@ from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below, 
 from nacre.being.memory.model.types import Node, Scene, SceneText, least_trusted, node_id_of
 from nacre.being.memory.model.wordings import dismissed_days
 from nacre.being.memory.store.clusters import marking_dirty
-from nacre.being.memory.store.nodes import replacing
+from nacre.being.memory.store.evidence import telling_writes
+from nacre.being.memory.store.nodes import unchanged
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.patrol.compare import grouping
 from nacre.being.patrol.compare.grouping import place_of
@@ -113,7 +114,7 @@ def _add_evidence(context: RunContext, scene: Scene, node: Node) -> None:
         after = replace(
             after, status="active", merged_into=None, status_before=None, cluster_id=None
         )
-    writes: list[Write] = [replacing(context.being_id, node, after)]
+    writes = telling_writes(context.table, context.being_id, node, after, when=unchanged(node))
     if after.is_living and after.cluster_id is not None:
         writes.append(marking_dirty(context.being_id, after.cluster_id))
     reasons = (_STAYS_HIDDEN,) if after.status == "hidden" else ()
@@ -144,8 +145,8 @@ def _commit(
     counts: dict[str, int],
     reasons: Sequence[str] = (),
 ) -> None:
-    unchanged = Compare("status", "=", scene.status)
-    writes = [*writes, Put(after.to_item(context.being_id), unchanged)]
+    same = Compare("status", "=", scene.status)
+    writes = [*writes, Put(after.to_item(context.being_id), same)]
     context.commit(writes, counts=counts, reasons=reasons, meta={PENDING_SCENES: -1})
 
 

@@ -9,7 +9,8 @@ from functools import partial
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Node
-from nacre.being.memory.store.nodes import replacing
+from nacre.being.memory.store.evidence import is_overlong
+from nacre.being.memory.store.nodes import replacing, rewriting
 from nacre.being.memory.store.recall_log import (
     Recalls,
     counted,
@@ -50,6 +51,7 @@ def _count_some(context: RunContext) -> int:
     writes: list[Write] = [Delete(entry.key, Present()) for entry in entries]
     recalled = recalled_nodes(context.table, context.being_id, entries)
     refreshed: list[Node] = []
+    has_moved = False
     for node, tally in recalled.values():
         after = counted(node, tally, context.run.now)
         if node.is_living and len(entries) == len(waiting):
@@ -57,7 +59,11 @@ def _count_some(context: RunContext) -> int:
             refreshed.append(after)
         else:
             context.recalled.add(node.node_id)
-        writes.append(replacing(context.being_id, node, after))
+        if is_overlong(after) and not has_moved:  # the transaction has room for one of them
+            has_moved = True
+            writes += rewriting(context.being_id, node, after)
+        else:
+            writes.append(replacing(context.being_id, node, after))
     writes += context.index_updates.writes(refreshed)
     context.commit(writes, counts={"recalls": len(entries), "refreshed": len(refreshed)})
     return len(entries)

@@ -16,13 +16,13 @@ from nacre.being.memory.model.forgetting_curve import (
     retention,
 )
 from nacre.being.memory.model.types import Node
-from nacre.being.memory.store.nodes import replacing
+from nacre.being.memory.store.nodes import rewriting
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.patrol.run.context import RunContext
 from nacre.being.patrol.steps.cluster_changes import dirtying
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import PATROL_FORGOTTEN, PATROL_REFRESHED
-from nacre.ports.items.table import Range, Write
+from nacre.ports.items.table import Range
 
 _BATCH = 50  # nodes between two renewals of the lease
 
@@ -89,7 +89,7 @@ def _refresh(context: RunContext, node_id: str) -> None:
     if node is None or not node.is_living or node.reactivation_count <= node.reactivation_done:
         return
     after = refresh(node, context.run.clock)
-    writes: list[Write] = [replacing(context.being_id, node, after)]
+    writes = rewriting(context.being_id, node, after)
     writes += context.index_updates.writes([after])
     context.commit(writes, counts={"refreshed": 1})
 
@@ -108,7 +108,7 @@ def _fade(context: RunContext, node_id: str) -> None:
     after = faded(node, context.run.clock)
     if after is node:
         return
-    writes: list[Write] = [replacing(context.being_id, node, after)]
+    writes = rewriting(context.being_id, node, after)
     if after.status != node.status:
         writes += context.index_updates.writes([after])
         writes += dirtying(context, node.cluster_id, members=-1 if after.status == "dead" else 0)

@@ -13,6 +13,7 @@ from nacre.being.memory.model.merged_node import merged_node, strongest_of
 from nacre.being.memory.model.size_limit import fits_in_one_node
 from nacre.being.memory.model.types import Cluster, Node, merged_id_of
 from nacre.being.memory.search.changed_facts import Fact, tells_of_change
+from nacre.being.memory.store.evidence import node_writes
 from nacre.being.memory.store.nodes import replacing
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.patrol.compare.geometry import numbers
@@ -22,7 +23,7 @@ from nacre.being.patrol.steps.cluster_changes import dirty_clusters, dirtying
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import MERGE_GROUP, PATROL_MERGES
 from nacre.ports.embedder import Vector
-from nacre.ports.items.table import Absent, Put, Value, Write
+from nacre.ports.items.table import Absent, Value, Write
 
 STEP = 4
 PLAN = "MERGE"
@@ -190,7 +191,7 @@ def _apply(context: RunContext, entry: dict[str, Any]) -> None:
         context.ledger.note("consolidation: memories of more scenes than one can hold stay apart")
     if can_merge:
         new = _merged(context, plan, merged_id, sources)
-        writes.append(Put(new.to_item(context.being_id), Absent()))
+        writes += node_writes(context.being_id, new, when=Absent())
         writes += [
             replacing(context.being_id, source, _into(source, merged_id)) for source in sources
         ]
@@ -218,7 +219,7 @@ def _apply(context: RunContext, entry: dict[str, Any]) -> None:
 
 def _merged(context: RunContext, plan: MergePlan, merged_id: str, sources: Sequence[Node]) -> Node:
     return replace(
-        merged_node(sources, context.run.clock),
+        merged_node(context.memory.nodes.whole(context.being_id, sources), context.run.clock),
         node_id=merged_id,
         action=plan.action,
         feeling=plan.feeling or strongest_of(sources).feeling,

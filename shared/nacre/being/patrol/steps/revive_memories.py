@@ -5,7 +5,7 @@ from functools import partial
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below, initial_stability
 from nacre.being.memory.model.types import Node
-from nacre.being.memory.store.nodes import replacing
+from nacre.being.memory.store.nodes import rewriting
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.patrol.compare.neighbours import CandidateCluster
 from nacre.being.patrol.run.context import RunContext
@@ -13,7 +13,6 @@ from nacre.being.patrol.steps.join_cluster import cluster_id_for, joining
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import PATROL_MOVES, PATROL_SCENES
 from nacre.ports.embedder import Vector
-from nacre.ports.items.table import Write
 
 _REVIVED = 1.5  # times the stability of a new memory
 
@@ -85,7 +84,7 @@ def _put(
 ) -> None:
     cluster_id = cluster_id_for(context, cluster, after.node_id)
     after = replace(after, cluster_id=cluster_id)
-    writes: list[Write] = [replacing(context.being_id, before, after)]
+    writes = rewriting(context.being_id, before, after)
     writes += joining(context, cluster, cluster_id, after, vector)
     writes += context.index_updates.writes([after])
     context.commit(writes, counts={count: 1})
