@@ -48,6 +48,9 @@ def line(number: int, role: str) -> str:
 def test_hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("NACRE_")]:
         monkeypatch.delenv(name)
+    # Installed programs have compiled modules, and so do these after their first run.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "compiled"))
     monkeypatch.setenv("NACRE_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2] / "shared"))
     transcript = tmp_path / "session.jsonl"

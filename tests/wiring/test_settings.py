@@ -14,9 +14,9 @@ from nacre.wiring.settings import (
     VARIABLES,
     Secret,
     Settings,
-    _user_data_folder,
     user_policy_file,
 )
+from nacre.wiring.user_folder import platform_folder
 
 EMPTY = {"HOME": "/home/ann"}
 
@@ -245,7 +245,7 @@ def test_what_the_aws_wiring_needs_is_asked_for_by_name() -> None:
 def test_data_live_in_the_user_data_folder_of_the_platform(
     platform: str, environment: dict[str, str], folder: str
 ) -> None:
-    assert _user_data_folder(platform, {**EMPTY, **environment}) == folder
+    assert platform_folder(platform, {**EMPTY, **environment}) == folder
 
 
 def test_settings_load_almost_nothing() -> None:

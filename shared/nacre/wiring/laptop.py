@@ -13,7 +13,8 @@ from nacre.core.names import BEING_NAMES
 from nacre.wiring.compose import Home, compose
 from nacre.wiring.data_folder import AUDIT, DATABASE, SECRETS, VAULT, prepare_data_folder
 from nacre.wiring.ports import lazy
-from nacre.wiring.settings import Settings, is_on_path, user_data_folder, user_policy_file
+from nacre.wiring.settings import Settings, is_on_path, user_policy_file
+from nacre.wiring.user_folder import user_data_folder
 
 if TYPE_CHECKING:
     from random import Random

@@ -5,7 +5,6 @@ instead of a dataclass saves a tenth of that start.
 """
 
 import os
-import sys
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
@@ -17,6 +16,7 @@ from nacre.core.limits import (
     TOOLS_ON_DEMAND,
     TRANSCRIBE_PRICE,
 )
+from nacre.wiring.user_folder import chosen_folder
 
 _LEVELS = {
     "DEBUG": "DEBUG",
@@ -369,7 +369,7 @@ class Settings(NamedTuple):
             return environment.get(VARIABLES[field].name, "").strip()
 
         return cls(
-            data_folder=_data_folder(read("data_folder"), environment),
+            data_folder=chosen_folder(read("data_folder"), environment),
             log_level=_log_level(read("log_level")),
             allowed_origins=_origins(read("allowed_origins")),
             public_url=_origin("NACRE_PUBLIC_URL", read("public_url")),
@@ -665,16 +665,6 @@ def _origin(variable: str, value: str) -> str:
     return f"{scheme}://{host}".lower()
 
 
-def user_data_folder(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the data folder of a command that is given none, where NACRE_HOME is not set."""
-    return _user_data_folder(sys.platform, environment)
-
-
-def data_folder(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the data folder without reading the other settings."""
-    return _data_folder(environment.get("NACRE_HOME", ""), environment)
-
-
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[tuple[str, str]]:
     """Return variables that look like settings, each with the setting that is probably meant."""
     from difflib import get_close_matches
@@ -713,25 +703,3 @@ def is_on_path(environment: Mapping[str, str] = os.environ) -> bool:
     folders = [folder for folder in environment.get("PATH", "").split(os.pathsep) if folder]
     # pathlib and shutil are not loaded here.
     return any(os.access(f"{folder}/nacre", os.X_OK) for folder in folders)
-
-
-def _data_folder(home: str, environment: Mapping[str, str]) -> str:
-    if home:
-        expanded = os.path.expanduser(home)  # noqa: PTH111  pathlib is not loaded here
-        if not os.path.isabs(expanded):  # noqa: PTH117  the same
-            raise ConfigurationError(f"NACRE_HOME: {home[:200]!r} is not an absolute path")
-        return expanded
-    return _user_data_folder(sys.platform, environment)
-
-
-def _user_data_folder(platform: str, environment: Mapping[str, str]) -> str:
-    """Return the platform's folder for a user's application data."""
-    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111  as above
-    if platform == "win32":
-        local = environment.get("LOCALAPPDATA") or rf"{home}\AppData\Local"
-        return rf"{local}\Nacre"
-    if platform == "darwin":
-        return f"{home}/Library/Application Support/Nacre"
-    base = environment.get("XDG_DATA_HOME", "")
-    # By the XDG specification, a relative path is invalid and ignored.
-    return f"{base if base.startswith('/') else home + '/.local/share'}/nacre"

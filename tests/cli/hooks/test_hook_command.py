@@ -251,6 +251,50 @@ def test_context_and_recall_reach_the_client(allowed: Machine) -> None:
     assert gemini["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
 
 
+HEAVY = {
+    *("asyncio", "base64", "click", "contextlib", "dataclasses", "http", "importlib.metadata"),
+    *("inspect", "logging", "pathlib", "ssl", "subprocess", "typing", "unicodedata", "warnings"),
+    *("encodings.idna", "nacre.core.errors", "nacre.wiring.settings"),
+}
+
+
+def imports_of(code: str, text: str = "") -> set[str]:
+    """Return the modules that a process imports until its end."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", code],
+        input=text,
+        env={**os.environ, "PYTHONPATH": str(_PACKAGE)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip() for line in lines[1:]}
+
+
+@pytest.mark.parametrize("event", ["session-start", "user-prompt", "stop"])
+def test_a_hook_imports_little_before_its_answer(allowed: Machine, event: str) -> None:
+    allowed.say("november oscar")
+
+    payload = {
+        "session_id": "s1",
+        "transcript_path": str(allowed.transcript),
+        "prompt": "Where does the boat lie?",
+    }
+    start_it = (
+        f"import sys; sys.argv = ['nacre', 'hook', {event!r}]; from nacre.cli.main import main"
+    )
+    # What Python and its site load anyway is not the hook's.
+    imported = imports_of(f"{start_it}; main()", json.dumps(payload)) - imports_of("pass")
+    own = {name for name in imported if name.partition(".")[0] == "nacre"}
+
+    assert allowed.log() == ""
+    assert not HEAVY & imported
+    # Each costs 0.1 to 1 ms, at each prompt of the user.
+    assert len(own) <= 21
+    assert len(imported) <= 60
+
+
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     params = {"name": name, "arguments": arguments}
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}

@@ -4,15 +4,12 @@ Even after an error, a hook ends in time with exit code 0 and prints nothing but
 client, so it never blocks or breaks a session. Problems go to the log in the data folder.
 """
 
+import gc
 import json
 import os
-import re
 import signal
 import sys
 import time
-from datetime import UTC, datetime
-from types import FrameType
-from typing import Any, NamedTuple
 
 from nacre.cli.hooks.capture_settings import CaptureSettings, read_settings
 from nacre.cli.hooks.hook_input import CLIENTS, EVENTS, HookInput, input_of, output_of
@@ -24,6 +21,7 @@ from nacre.cli.hooks.server_call import (
     running_url,
 )
 from nacre.cli.hooks.transcripts import TranscriptMessage, read_increment
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import (
     HOOK_BACKGROUND_SECONDS,
     HOOK_CALL_BYTES,
@@ -35,11 +33,16 @@ from nacre.core.limits import (
     MAX_CHAT_MESSAGES,
 )
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
 _LOG = "hooks.log"
 _PLACES = "capture"  # the folder with the place up to which each transcript was read
 _REST = "--rest"  # a hook in the background: its input follows as an argument
 _ASKED_SECONDS = 86_400  # between two questions for consent
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _USAGE = (
     f"usage: nacre hook {{{','.join(EVENTS)}}} [--client {{{','.join(CLIENTS)}}}]\n\n"
     "Clients call this at each event, with JSON on standard input; see 'nacre connect --hooks'.\n"
@@ -58,7 +61,8 @@ class _EndedError(Exception):
     """The hook's time is over."""
 
 
-class _Hook(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hook:
     """One call of a hook."""
 
     event: str
@@ -80,9 +84,10 @@ def run(arguments: list[str]) -> int:
         sys.stdout.write(_USAGE)
         return 0
     folder = ""
+    gc.disable()  # imported modules stay, and messages form no cycles
     try:
         _limit_time(HOOK_BACKGROUND_SECONDS if _REST in arguments else HOOK_SECONDS)
-        from nacre.wiring.settings import data_folder
+        from nacre.wiring.user_folder import data_folder
 
         folder = data_folder()
         output = _answer(arguments, folder)
@@ -104,7 +109,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _limit_time(seconds: float) -> None:
-    def end(_signal: int, _frame: FrameType | None) -> None:
+    def end(_signal: int, _frame: "FrameType | None") -> None:
         raise _EndedError
 
     if hasattr(signal, "setitimer"):
@@ -161,7 +166,7 @@ def _address(hook: _Hook) -> Address | None:
     return address
 
 
-def _call(hook: _Hook, address: Address, name: str, arguments: dict[str, Any]) -> str:
+def _call(hook: _Hook, address: Address, name: str, arguments: "dict[str, Any]") -> str:
     path = address.path.rstrip("/")
     if hook.settings.being_id and path.endswith("/mcp"):
         path = f"{path}/{hook.settings.being_id}"
@@ -303,7 +308,10 @@ def _continue_in_background(hook: _Hook) -> None:
 
 
 def _place_of(hook: _Hook) -> str:
-    name = _UNSAFE.sub("_", f"{hook.client}-{hook.input.session}")[:200]
+    name = f"{hook.client}-{hook.input.session}"[:200]
+    name = "".join(
+        char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in name
+    )
     return f"{hook.folder}/{_PLACES}/{name}"
 
 
@@ -357,11 +365,15 @@ def _note(folder: str, arguments: list[str], reason: str) -> None:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    seconds, millionths = divmod(time.time_ns() // 1000, 1_000_000)
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{moment}.{millionths // 1000:03}Z"
 
 
 def _utc(at: str) -> str:
     """Return a time of a transcript in the form that sorts by time; "" for a wrong one."""
+    from datetime import UTC, datetime  # hooks that only recall do without it
+
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:

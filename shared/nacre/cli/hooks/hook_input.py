@@ -6,9 +6,14 @@ matters. Cursor has its own. A plugin of opencode or OpenClaw passes the message
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from nacre.cli.hooks.transcripts import TranscriptMessage
+from nacre.core.lazy_dataclasses import dataclass
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
 
 EVENTS = ("session-start", "user-prompt", "stop", "pre-compact", "session-end")
 CLIENTS = ("claude-code", "codex", "gemini-cli", "cursor", "opencode", "openclaw")
@@ -19,7 +24,8 @@ _EVENT_NAMES = {
 }
 
 
-class HookInput(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookInput:
     """The parts of a client's JSON that hooks use."""
 
     session: str
@@ -29,7 +35,7 @@ class HookInput(NamedTuple):
     messages: list[TranscriptMessage]  # of clients that pass them
 
 
-def input_of(client: str, event: str, payload: Mapping[str, Any], now: str) -> HookInput:
+def input_of(client: str, event: str, payload: "Mapping[str, Any]", now: str) -> HookInput:
     """Return the input in a client's JSON; raises ValueError if it names no session."""
     session = _text(payload, "session_id") or _text(payload, "conversation_id")
     if not session:
@@ -72,7 +78,7 @@ def output_of(client: str, event: str, *, context: str = "", notice: str = "") -
     return json.dumps(value, ensure_ascii=False)
 
 
-def _cursor_messages(event: str, payload: Mapping[str, Any], now: str) -> list[TranscriptMessage]:
+def _cursor_messages(event: str, payload: "Mapping[str, Any]", now: str) -> list[TranscriptMessage]:
     """Return the message that a hook of Cursor is about; its transcript has no times."""
     generation = _text(payload, "generation_id")
     role, text = (
@@ -84,7 +90,7 @@ def _cursor_messages(event: str, payload: Mapping[str, Any], now: str) -> list[T
     return [TranscriptMessage(role, text, now, id_)] if text else []
 
 
-def _message(entry: Any) -> TranscriptMessage | None:
+def _message(entry: object) -> TranscriptMessage | None:
     if not isinstance(entry, dict):
         return None
     role, text, at = (_text(entry, name) for name in ("role", "text", "at"))
@@ -93,10 +99,10 @@ def _message(entry: Any) -> TranscriptMessage | None:
     return TranscriptMessage(role, text, at, _text(entry, "id") or None)
 
 
-def _text(value: Mapping[str, Any], name: str) -> str:
+def _text(value: "Mapping[str, Any]", name: str) -> str:
     text = value.get(name)
     return text if isinstance(text, str) else ""
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> "list[Any]":
     return value if isinstance(value, list) else []

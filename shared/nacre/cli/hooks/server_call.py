@@ -4,9 +4,13 @@ import json
 import os
 import socket
 import time
-from typing import Any
 
 from nacre.core.lazy_dataclasses import dataclass
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _VERSION = "2025-11-25"
 _MOST = 4 * 1024 * 1024  # bytes of an answer
@@ -67,7 +71,7 @@ def running_url(folder: str) -> str | None:
 
 
 def call_tool(
-    address: Address, token: str, name: str, arguments: dict[str, Any], *, seconds: float
+    address: Address, token: str, name: str, arguments: "dict[str, Any]", *, seconds: float
 ) -> str:
     """Return the text that a tool answers; raises ServerCallError within these seconds."""
     end = time.monotonic() + seconds
@@ -94,7 +98,10 @@ def call_tool(
 
 
 def _exchange(address: Address, request: bytes, end: float) -> bytes:
-    connection = socket.create_connection((address.host, address.port), timeout=_left(end))
+    # A host in bytes does not load the codec of international names.
+    host = address.host.encode() if address.host.isascii() else address.host
+    place: Any = (host, address.port)  # typeshed knows no bytes here
+    connection = socket.create_connection(place, timeout=_left(end))
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if address.is_secure:

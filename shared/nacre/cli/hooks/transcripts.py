@@ -8,26 +8,51 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+
+from nacre.core.lazy_dataclasses import dataclass, replace
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _MOST_BYTES = 1024 * 1024  # read by one hook; the next one continues
 _LONGEST_LINE = 8 * 1024 * 1024  # a longer one is an image or a file
-_REMINDER = re.compile(
-    r"<(system-reminder|ide_opened_file|ide_selection|memory-recall|nacre-context)\b[^>]*>.*?</\1>\s*",
-    re.DOTALL,
+_REMINDER_NAMES = (
+    "system-reminder",
+    "ide_opened_file",
+    "ide_selection",
+    "memory-recall",
+    "nacre-context",
 )
-_OWN_TEXT = re.compile(
-    r"\s*(?:<(?:command-|local-command-|bash-|task-notification|teammate-message"
-    r"|user-memory-input|environment_context|user_instructions|INSTRUCTIONS|turn_aborted"
-    r"|permissions instructions|collaboration_mode|skill>|subagent_notification"
-    r"|user_shell_command|session_context)"
-    r"|Caveat: The messages below were generated|\[Request interrupted by user"
-    r"|# AGENTS\.md instructions|This session is being continued from a previous conversation"
-    r"|This is the Gemini CLI\. We are setting up the context)"
+# How texts begin that the client adds. Compiling a pattern of them would take a millisecond.
+_OWN_TEXTS = (
+    "<command-",
+    "<local-command-",
+    "<bash-",
+    "<task-notification",
+    "<teammate-message",
+    "<user-memory-input",
+    "<environment_context",
+    "<user_instructions",
+    "<INSTRUCTIONS",
+    "<turn_aborted",
+    "<permissions instructions",
+    "<collaboration_mode",
+    "<skill>",
+    "<subagent_notification",
+    "<user_shell_command",
+    "<session_context",
+    "Caveat: The messages below were generated",
+    "[Request interrupted by user",
+    "# AGENTS.md instructions",
+    "This session is being continued from a previous conversation",
+    "This is the Gemini CLI. We are setting up the context",
 )
 
 
-class TranscriptMessage(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TranscriptMessage:
     """A message of a transcript."""
 
     role: str
@@ -36,7 +61,8 @@ class TranscriptMessage(NamedTuple):
     id: str | None
 
 
-class Increment(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Increment:
     """The new messages of a transcript, where the next hook continues, and whether it has more."""
 
     messages: list[TranscriptMessage]
@@ -83,12 +109,20 @@ def messages_in(client: str, line: bytes | str) -> Iterator[TranscriptMessage]:
         message = reader(part)
         if message is None or not message.at:
             continue
-        text = _REMINDER.sub("", message.text).strip()
-        if text and not _OWN_TEXT.match(text):
-            yield message._replace(text=text)
+        text = _without_reminders(message.text).strip()
+        if text and not text.startswith(_OWN_TEXTS):
+            yield replace(message, text=text)
 
 
-def _parts(client: str, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _without_reminders(text: str) -> str:
+    """Return a text without what the client and Nacre's hooks added to it."""
+    if not any(f"<{name}" in text for name in _REMINDER_NAMES):
+        return text
+    names = "|".join(_REMINDER_NAMES)
+    return re.sub(rf"<({names})\b[^>]*>.*?</\1>\s*", "", text, flags=re.DOTALL)
+
+
+def _parts(client: str, entry: "Mapping[str, Any]") -> "list[dict[str, Any]]":
     """Return the records in a line; Gemini CLI sets several messages in one."""
     changed = entry.get("$set")
     if client != "gemini-cli" or not isinstance(changed, dict):
@@ -99,7 +133,7 @@ def _parts(client: str, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
     )
 
 
-def _claude_code(entry: Mapping[str, Any]) -> TranscriptMessage | None:
+def _claude_code(entry: "Mapping[str, Any]") -> TranscriptMessage | None:
     role = entry.get("type")
     message = entry.get("message")
     hidden = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
@@ -111,7 +145,7 @@ def _claude_code(entry: Mapping[str, Any]) -> TranscriptMessage | None:
     return TranscriptMessage(role, text, _text(entry.get("timestamp")), _text(entry.get("uuid")))
 
 
-def _codex(entry: Mapping[str, Any]) -> TranscriptMessage | None:
+def _codex(entry: "Mapping[str, Any]") -> TranscriptMessage | None:
     # Events repeat these items with other times; an import reads the items, too.
     payload = entry.get("payload")
     if entry.get("type") != "response_item" or not isinstance(payload, dict):
@@ -123,7 +157,7 @@ def _codex(entry: Mapping[str, Any]) -> TranscriptMessage | None:
     return TranscriptMessage(role, text, _text(entry.get("timestamp")), _text(payload.get("id")))
 
 
-def _gemini(entry: Mapping[str, Any]) -> TranscriptMessage | None:
+def _gemini(entry: "Mapping[str, Any]") -> TranscriptMessage | None:
     role = {"user": "user", "gemini": "assistant"}.get(str(entry.get("type")))
     if role is None:
         return None

@@ -2,19 +2,14 @@
 
 # ruff: noqa: E501 (a pattern broken over lines is harder to read than a long one)
 
-import base64
-import binascii
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache, lru_cache
 
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.token_prefixes import ANYWHERE, KINDS
-from nacre.firewall.content.custom_patterns import own_matches
-from nacre.firewall.content.payment_numbers import CARD, IBAN, find_cards, find_ibans
 from nacre.firewall.content.token_formats import DISCORD_FORM, NOTION_FORM, VENDOR_FORMS
 from nacre.firewall.rules.sections import SecretsSection
 
@@ -22,7 +17,7 @@ MARK = "[redacted: {}]"
 BUILT_IN = SecretsSection()
 OWN_BUDGET = "own-pattern-budget"
 _ENTROPY = 3.0  # bits per character; English words without digits have fewer
-_INVISIBLE = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+_INVISIBLE = "[\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,18 +141,18 @@ RULES: tuple[SecretRule, ...] = (
 
 IDS = frozenset(rule.id for rule in RULES) | {"encoded"}
 _PLAIN = tuple(rule for rule in RULES if not rule.guarded and rule.id != "url-password")
-_SECRET_NAME = re.compile(rf"[\w.-]{{0,60}}?{_NAMED}")
+_SECRET_NAME = rf"[\w.-]{{0,60}}?{_NAMED}"
 _SHORTEST_RUN = 24
 _SHORT = 32
 _MAX_PLAIN = 1024
 _PLAIN_TEXTS: set[str] = set()
-_BASE64 = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_SHORTEST_RUN},4000}}={{0,2}}")
+_BASE64 = rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_SHORTEST_RUN},4000}}={{0,2}}"
 _RUN = b"a" * _SHORTEST_RUN
 _RUN_OR_NOT = bytes(
-    ord("a") if re.fullmatch(rb"[A-Za-z0-9+/_-]", bytes([byte])) else ord(" ")
+    ord("a") if byte < 128 and (chr(byte).isalnum() or chr(byte) in "+/_-") else ord(" ")
     for byte in range(256)
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = (
     r"(?i)\$|%|^\*+$|^[x.*_-]+$|example\.|changeme|placeholder|your[_-]|^env[:.]|environ|process\.|redacted"
     r"|^(?:https?|file)://|^/[\w./-]+$|^\.{1,2}/|^arn:"
 )
@@ -179,15 +174,31 @@ def find_secrets(text: str, section: SecretsSection) -> tuple[Secret, ...]:
     secrets = []
     if section.builtin and not _is_known_plain(text):
         secrets = [secret for secret in _built_in(text) if secret.rule not in section.without]
-    if section.cards:
-        secrets += [Secret(CARD, *span) for span in find_cards(text)]
-    if section.ibans:
-        secrets += [Secret(IBAN, *span) for span in find_ibans(text)]
-    for match in own_matches(text, section.patterns) if section.patterns else ():
-        if match is None:
+    if section.cards or section.ibans or section.patterns:
+        chosen = tuple(_chosen(text, section))
+        if None in chosen:
             return (Secret(OWN_BUDGET, 0, len(text)),)
-        secrets.append(Secret(match[0], *match[1]))
+        secrets += [secret for secret in chosen if secret is not None]
     return _merged(secrets) if secrets else ()
+
+
+def _chosen(text: str, section: SecretsSection) -> Iterator[Secret | None]:
+    """Yield the secrets that a policy adds to the built-in ones; None at the time limit."""
+    # The built-in rules do without these modules, and so do hooks.
+    from nacre.firewall.content.custom_patterns import own_matches  # noqa: PLC0415
+    from nacre.firewall.content.payment_numbers import (  # noqa: PLC0415
+        CARD,
+        IBAN,
+        find_cards,
+        find_ibans,
+    )
+
+    if section.cards:
+        yield from (Secret(CARD, *span) for span in find_cards(text))
+    if section.ibans:
+        yield from (Secret(IBAN, *span) for span in find_ibans(text))
+    for match in own_matches(text, section.patterns) if section.patterns else ():
+        yield None if match is None else Secret(match[0], *match[1])
 
 
 def plain_texts(section: SecretsSection) -> Collection[str]:
@@ -236,13 +247,13 @@ def names_secret(name: str) -> bool:
     """Tell whether a member or argument of this name holds a secret."""
     lower = name.lower()
     return lower in ("authorization", "cookie", "set-cookie", "x-api-key") or (
-        _SECRET_NAME.fullmatch(name) is not None
+        _compiled(_SECRET_NAME).fullmatch(name) is not None
     )
 
 
 def looks_random(value: str) -> bool:
     """Tell whether a value is a credential rather than a word, a path or a placeholder."""
-    if len(value) < 8 or _PLACEHOLDER.search(value):
+    if len(value) < 8 or _compiled(_PLACEHOLDER).search(value):
         return False
     kinds = sum(
         any(test(char) for char in value)
@@ -257,17 +268,26 @@ def looks_random(value: str) -> bool:
 
 def _built_in(text: str) -> Iterator[Secret]:
     yield from _matches(text, RULES)
-    if not text.isascii() and _INVISIBLE.search(text):
-        visible = [place for place, char in enumerate(text) if not _INVISIBLE.match(char)]
-        for secret in _matches("".join(text[place] for place in visible), RULES):
-            yield Secret(secret.rule, visible[secret.start], visible[secret.end - 1] + 1)
-    wide = unicodedata.normalize("NFKC", text) if not text.isascii() else text
-    if wide != text and len(wide) == len(text):
-        yield from _matches(wide, RULES)
-    for run in _BASE64.finditer(text) if _may_hold_a_run(text) else ():
+    if not text.isascii():
+        yield from _disguised(text)
+    for run in _compiled(_BASE64).finditer(text) if _may_hold_a_run(text) else ():
         text_in_run = decoded(run[0])
         if text_in_run and next(_matches(text_in_run, _PLAIN), None) is not None:
             yield Secret("encoded", *run.span())
+
+
+def _disguised(text: str) -> Iterator[Secret]:
+    """Yield the secrets that invisible or wide characters hide."""
+    import unicodedata  # noqa: PLC0415 - most hooks see plain text
+
+    invisible = _compiled(_INVISIBLE)
+    if invisible.search(text):
+        visible = [place for place, char in enumerate(text) if not invisible.match(char)]
+        for secret in _matches("".join(text[place] for place in visible), RULES):
+            yield Secret(secret.rule, visible[secret.start], visible[secret.end - 1] + 1)
+    wide = unicodedata.normalize("NFKC", text)
+    if wide != text and len(wide) == len(text):
+        yield from _matches(wide, RULES)
 
 
 def _matches(text: str, rules: tuple[SecretRule, ...]) -> Iterator[Secret]:
@@ -292,10 +312,12 @@ def _may_hold_a_run(text: str) -> bool:
 
 def decoded(run: str) -> str:
     """Return the text in a base64 run, or "" if it has none."""
+    import base64  # noqa: PLC0415 - most hooks see no such run
+
     body = run.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         text = base64.b64decode(body + "=" * (-len(body) % 4), validate=True).decode("utf-8")
-    except (binascii.Error, ValueError):
+    except ValueError:
         return ""
     return text if all(char.isprintable() or char in "\r\n\t" for char in text) else ""
 

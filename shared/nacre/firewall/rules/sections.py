@@ -1,17 +1,24 @@
 """The sections of a policy other than its rules: injection, secrets and settings."""
 
 import re
-from typing import Literal
 
 from nacre.core.lazy_dataclasses import dataclass
 
-InjectionAction = Literal["deny", "prompt", "redact", "off"]
-SecretsAction = Literal["redact", "deny", "off"]
-Mode = Literal["enforce", "monitor"]
-DenyStyle = Literal["result", "error"]
-Approving = Literal["user", "operator"]
-Pinning = Literal["quarantine", "record", "off"]
-Source = Literal["sampling", "result", "definition", "elicitation"]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    InjectionAction = Literal["deny", "prompt", "redact", "off"]
+    SecretsAction = Literal["redact", "deny", "off"]
+    Mode = Literal["enforce", "monitor"]
+    DenyStyle = Literal["result", "error"]
+    Approving = Literal["user", "operator"]
+    Pinning = Literal["quarantine", "record", "off"]
+    Source = Literal["sampling", "result", "definition", "elicitation"]
+else:
+    # Every hook of a client loads this module, and `typing` would be a tenth of its time.
+    InjectionAction = SecretsAction = Mode = DenyStyle = Approving = Pinning = Source = str
 
 SOURCES: tuple[Source, ...] = ("sampling", "result", "definition", "elicitation")
 

@@ -17,7 +17,8 @@ from nacre.firewall.wrap.hooks.connector import HookConnector
 from nacre.firewall.wrap.wrapper import Wrapper
 from nacre.ports.config_files import ConfigFiles, WrapRecords
 from nacre.wiring.data_folder import prepare_data_folder
-from nacre.wiring.settings import Settings, user_data_folder, user_policy_file
+from nacre.wiring.settings import Settings, user_policy_file
+from nacre.wiring.user_folder import user_data_folder
 
 _FOLDER = "wrap"
 # What the official SDKs hand on to a server, of what places depend on.
