@@ -44,6 +44,15 @@ def _counted(count: int, singular: str, plural: str = "") -> str:
     return f"{count:,}{counted(count, singular, plural).removeprefix(str(count))}"
 
 
+def _client_name(client: str) -> str:
+    """Return the name of a client that people know."""
+    from nacre.being.memory.conversations.client_names import (  # noqa: PLC0415 - as above
+        client_name,
+    )
+
+    return client_name(client)
+
+
 @cache
 def templates() -> Environment:
     """Return the templates of all pages; each escapes the values that it is given."""
@@ -56,4 +65,5 @@ def templates() -> Environment:
         auto_reload=False,
     )
     environment.globals |= {"static": static_url, "version": __version__, "counted": _counted}
+    environment.filters["client_name"] = _client_name
     return environment

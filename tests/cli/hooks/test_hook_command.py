@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from nacre.being.memory.conversations.client_names import client_name, hook_client
 from nacre.cli.hooks.capture_settings import read_settings, write_settings
+from nacre.cli.hooks.hook_input import CLIENTS
 from nacre.core.lazy_dataclasses import replace
 from tests.cli.processes import Server, finish, serving, start
 
@@ -298,6 +300,17 @@ def test_a_hook_imports_little_before_its_answer(allowed: Machine, event: str) -
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     params = {"name": name, "arguments": arguments}
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_audit_names_the_client_whose_hook_called(allowed: Machine, client: str) -> None:
+    allowed.say("papa")
+
+    allowed.hook("session-start", "--client", client)
+
+    text = "".join(file.read_text() for file in (allowed.home / "audit").rglob("*.jsonl"))
+    record = next(json.loads(line) for line in reversed(text.splitlines()) if "hook:" in line)
+    assert hook_client(record["request"]) == client_name(client) != client or client == "opencode"
 
 
 def test_clients_without_transcripts_pass_their_messages(allowed: Machine) -> None:

@@ -34,7 +34,7 @@ def test_the_list_names_client_project_and_count(desk: Desk) -> None:
 
     page = desk.get("captured").text
 
-    assert "codex, /home/ann/boat" in page
+    assert "Codex, /home/ann/boat" in page
     assert "2 messages, " in page
     assert "1 message, " in page
     talk = desk.get("captured", S1).text

@@ -7,6 +7,8 @@ from html import unescape
 import pytest
 
 from nacre.access.scopes import SCOPES_BY_NAME
+from nacre.being.memory.conversations.captured_message import conversation_id_of
+from nacre.being.memory.conversations.client_names import HOOKS_LABEL
 from nacre.console.overview.activity import day_name, time_since
 from nacre.core.token_prefixes import API
 from nacre.firewall.audit.entry import AuditEntry
@@ -15,7 +17,13 @@ from tests.console.conftest import Desk
 from tests.console.filled import captured, patrolled
 
 
-def recalled(desk: Desk, principal: str, tool: str = "recall", outcome: str = "allow") -> None:
+def recalled(
+    desk: Desk,
+    principal: str,
+    tool: str = "recall",
+    outcome: str = "allow",
+    request: str | None = None,
+) -> None:
     entry = AuditEntry(
         outcome=outcome,  # type: ignore[arg-type]  # a word of the log
         server="nacre",
@@ -23,6 +31,7 @@ def recalled(desk: Desk, principal: str, tool: str = "recall", outcome: str = "a
         tool=tool,
         being=desk.being,
         principal=principal,
+        request=request,
     )
     desk.controls.record(entry)
 
@@ -80,6 +89,30 @@ def test_it_says_what_was_captured_and_recalled_last_and_by_which_client(desk: D
     assert re.findall(r"<h3>(\w+)", line) == ["Today", "2026"]
 
 
+def test_hooks_have_the_name_of_their_client_and_not_of_the_token_they_share(desk: Desk) -> None:
+    hooks, own = token_of(desk, HOOKS_LABEL), token_of(desk, "An editor")
+    captured(desk, "gemini-cli")
+    for token, request in (
+        (hooks, "hook:claude-code"),
+        (hooks, "hook:<b>someone"),
+        (own, "hook:codex"),
+        (own, "hook"),
+        (hooks, "hook:cursor"),
+    ):
+        recalled(desk, token, request=request)
+
+    line = section(desk, "timeline")
+
+    assert facts(desk)["Last recalled"].endswith("by Cursor All recalls")
+    assert "from Gemini CLI, gemini-cli" in facts(desk)["Last captured"]
+    clients = ["Cursor", "An editor", "Codex (An editor)", "capture", "Claude Code", "Gemini CLI"]
+    places = [line.index(name) for name in clients]
+    assert places == sorted(places)
+    assert "someone" not in line
+    for page in (("captured",), ("captured", conversation_id_of("gemini-cli", "s1"))):
+        assert "Gemini CLI" in desk.get(*page).text
+
+
 def test_what_was_denied_or_is_no_recall_does_not_count(desk: Desk) -> None:
     recalled(desk, token_of(desk, "Claude Code"), outcome="deny")
     recalled(desk, token_of(desk, "Claude Code"), "update_notes")
@@ -112,7 +145,7 @@ def test_what_was_learned_today_can_be_corrected_and_forgotten_there(desk: Desk)
     today = section(desk, "today")
 
     assert old.action not in today
-    for text in (new.action, scene.action, "Short answers", "heard in codex"):
+    for text in (new.action, scene.action, "Short answers", "heard in Codex"):
         assert text in today
     for page in (("memories", new.node_id), ("scenes", scene.scene_id)):
         for act in ("edit", "forget"):

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from nacre.access.scopes import SCOPES_BY_NAME
+from nacre.being.memory.conversations.client_names import HOOKS_LABEL
 from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json
 from nacre.cli.hooks.capture_settings import (
@@ -21,8 +22,6 @@ from nacre.core.errors import ConfigurationError, InvalidInputError
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import CAPTURE_TOKEN_DAYS
 from nacre.core.token_prefixes import API
-
-_LABEL = "capture"
 
 
 @click.group()
@@ -233,7 +232,7 @@ def _issued_token(place: Place, settings: CaptureSettings) -> tuple[str, str, st
         owner=being.owner,
         scopes=SCOPES_BY_NAME["full"],
         lifetime=timedelta(days=CAPTURE_TOKEN_DAYS),
-        label=_LABEL,
+        label=HOOKS_LABEL,
     )
     return issued.token, issued.record.token_id, being.being_id, being.name
 

@@ -171,7 +171,10 @@ def _call(hook: _Hook, address: Address, name: str, arguments: "dict[str, Any]")
     if hook.settings.being_id and path.endswith("/mcp"):
         path = f"{path}/{hook.settings.being_id}"
     there = Address(address.is_secure, address.host, address.port, path)
-    return call_tool(there, hook.settings.token, name, arguments, seconds=max(0.05, hook.seconds()))
+    seconds = max(0.05, hook.seconds())
+    return call_tool(
+        there, hook.settings.token, name, arguments, client=hook.client, seconds=seconds
+    )
 
 
 # Context and recall

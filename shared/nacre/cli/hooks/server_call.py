@@ -71,13 +71,21 @@ def running_url(folder: str) -> str | None:
 
 
 def call_tool(
-    address: Address, token: str, name: str, arguments: "dict[str, Any]", *, seconds: float
+    address: Address,
+    token: str,
+    name: str,
+    arguments: "dict[str, Any]",
+    *,
+    client: str,
+    seconds: float,
 ) -> str:
     """Return the text that a tool answers; raises ServerCallError within these seconds."""
     end = time.monotonic() + seconds
     message = {
         "jsonrpc": "2.0",
-        "id": 1,
+        # The audit keeps this id, and the console reads from it which client recalled: all
+        # clients of a machine share one token.
+        "id": f"hook:{client}",
         "method": "tools/call",
         "params": {"name": name, "arguments": arguments},
     }

@@ -63,6 +63,7 @@ class Entry:
     method: str
     rule: str
     principal: str
+    request: str  # its id, which the client chose
     note: str
     shape: tuple[tuple[str, str], ...]
     approval: str
@@ -129,6 +130,7 @@ def _entry(record: Mapping[str, Any]) -> Entry:
         method=text("method"),
         rule=text("rule"),
         principal=text("principal"),
+        request=text("request"),
         note=text("note"),
         shape=_pairs(shape if isinstance(shape, Mapping) else {}),
         approval=text("approval"),

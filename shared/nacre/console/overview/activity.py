@@ -3,6 +3,11 @@
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 
+from nacre.being.memory.conversations.client_names import (
+    HOOKS_LABEL,
+    client_name,
+    hook_client,
+)
 from nacre.being.memory.model.types import Conversation, Node, moment
 from nacre.being.memory.services import MemoryServices
 from nacre.being.memory.store import targets
@@ -142,13 +147,23 @@ def _recalls(
     recalls: list[Recall] = []
     for call in filter(_is_recall, read.entries):
         caller = callers.get(call.principal)
-        client = caller.name if caller else "a client that is no longer connected"
+        client = _client_of(call, caller)
         last = recalls[-1] if recalls else None
         if last is not None and last.client == client and last.at[:10] == call.at[:10]:
             recalls[-1] = Recall(last.at, client, last.times + 1)
         elif len(recalls) < _EACH:
             recalls.append(Recall(call.at, client, 1))
     return tuple(recalls)
+
+
+def _client_of(call: AuditedCall, caller: Caller | None) -> str:
+    """Return the client by its token's label; of a hook, the name that the hook gave."""
+    if caller is None:
+        return "a client that is no longer connected"
+    hooked = hook_client(call.request)
+    if hooked is None:
+        return caller.name
+    return hooked if caller.name == HOOKS_LABEL else f"{hooked} ({caller.name})"
 
 
 def _is_recall(call: AuditedCall) -> bool:
@@ -161,7 +176,7 @@ def _captured(conversation: Conversation) -> Event:
     return Event(
         conversation.last,
         "Captured",
-        f"{conversation.client}{place}: {messages}",
+        f"{client_name(conversation.client)}{place}: {messages}",
         ("captured", conversation.conversation_id),
     )
 
