@@ -21,6 +21,7 @@ from nacre.cli.hooks.capture_settings import read_settings, write_settings
 from nacre.cli.hooks.hook_input import CLIENTS
 from nacre.core.lazy_dataclasses import replace
 from tests.cli.processes import Server, finish, serving, start
+from tests.scaffolding import transcripts
 
 _PACKAGE = Path(__file__).parents[3] / "shared"
 KEY = "ghp_" + "aB3" * 12
@@ -339,6 +340,56 @@ def test_clients_without_transcripts_pass_their_messages(allowed: Machine) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("client", "name", "content"),
+    [
+        ("claude-code", "5f1c.jsonl", transcripts.claude_code()),
+        ("codex", "rollout-1.jsonl", transcripts.codex()),
+        ("gemini-cli", "session-1.jsonl", transcripts.gemini_lines()),
+    ],
+    ids=["claude-code", "codex", "gemini-cli"],
+)
+def test_what_hooks_captured_is_not_imported_again(
+    allowed: Machine, tmp_path: Path, client: str, name: str, content: bytes
+) -> None:
+    settings = read_settings(str(allowed.home))
+    early = dict.fromkeys(settings.consented, "2020-01-01T00:00:00.000Z")
+    write_settings(str(allowed.home), replace(settings, consented=early))
+    file = tmp_path / name
+    file.write_bytes(content)
+    allowed.hook("stop", "--client", client, transcript_path=str(file), session_id=f"h-{client}")
+    hooked = len(allowed.history())
+
+    done = json.loads(allowed.nacre("import", str(file), "--json"))["imports"][0]
+
+    assert allowed.log() == ""
+    assert (done["new"], done["format"]) == (0, client.removesuffix("-cli"))
+    assert done["repeated"] >= 2
+    assert len(allowed.history()) == hooked
+
+
+def test_what_hooks_of_cursor_captured_is_not_imported_again(
+    allowed: Machine, tmp_path: Path
+) -> None:
+    file = tmp_path / "state.vscdb"
+    transcripts.write_cursor(file)
+    turn = {"session_id": "", "conversation_id": "c-new", "generation_id": "g1"}
+    before = len(allowed.history())
+    for text in ("Sorting now.", "Sorted."):  # two answers in one generation
+        allowed.hook("stop", "--client", "cursor", **turn, text=text)
+    allowed.hook("user-prompt", "--client", "cursor", **turn, prompt=" Sort by  name\n")
+    assert len(allowed.history()) == before + 3
+
+    first = json.loads(allowed.nacre("import", str(file), "--json"))["imports"][0]
+    again = json.loads(allowed.nacre("import", str(file), "--json"))["imports"][0]
+
+    assert allowed.log() == ""
+    assert (first["new"], first["repeated"]) == (4, 2)
+    assert (again["new"], again["repeated"]) == (0, 6)
+    said = [entry["content"] for entry in allowed.history() if entry.get("session") == "c-new"]
+    assert sorted(said) == ["Sort by  name", "Sorted.", "Sorting now."]
+
+
 def test_a_long_transcript_is_finished_in_the_background(allowed: Machine) -> None:
     for number in range(600):
         allowed.transcript.open("a").close()
@@ -436,8 +487,9 @@ def test_a_client_that_never_closes_its_pipe_does_not_hang(allowed: Machine) -> 
     assert "took too long" in allowed.log()
 
 
-def test_settings_that_cannot_be_read_allow_nothing(allowed: Machine) -> None:
-    (allowed.home / "capture.json").write_text("{broken")
+@pytest.mark.parametrize("text", ["{broken", "[]", "{}"])
+def test_settings_that_cannot_be_read_allow_nothing(allowed: Machine, text: str) -> None:
+    (allowed.home / "capture.json").write_text(text)
     allowed.say("mike")
     assert allowed.hook("stop") == {}
     assert "failed" in allowed.log()

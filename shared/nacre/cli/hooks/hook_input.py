@@ -79,15 +79,16 @@ def output_of(client: str, event: str, *, context: str = "", notice: str = "") -
 
 
 def _cursor_messages(event: str, payload: "Mapping[str, Any]", now: str) -> list[TranscriptMessage]:
-    """Return the message that a hook of Cursor is about; its transcript has no times."""
-    generation = _text(payload, "generation_id")
+    """Return the message that a hook of Cursor is about; its transcript has no times.
+
+    It has no id: one generation may have several answers, and Cursor's files do not name it.
+    """
     role, text = (
         ("user", _text(payload, "prompt"))
         if event == "user-prompt"
         else ("assistant", _text(payload, "text"))
     )
-    id_ = f"{generation}-{role}" if generation else None
-    return [TranscriptMessage(role, text, now, id_)] if text else []
+    return [TranscriptMessage(role, text, now, None)] if text else []
 
 
 def _message(entry: object) -> TranscriptMessage | None:

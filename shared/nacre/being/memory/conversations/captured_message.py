@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 
 from nacre.core.lazy_dataclasses import dataclass
 
+_WITHOUT_IDS = frozenset({"cursor"})  # clients whose hooks and files name messages differently
+_COMPARED = 60_000  # characters; hooks and imports cut longer texts in slightly different places
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturedMessage:
@@ -26,11 +29,16 @@ class CapturedMessage:
 
 
 def identity_of(message: CapturedMessage) -> str:
-    """Return the identity of a message, which does not depend on its session.
+    """Return the identity of a message, which a resumed or forked session shares.
 
     A hook and an import make the same identity: from the client's id of the message, or else
-    from the role, the screened text and the time.
+    from the role, the screened text and the time. Cursor gives hooks neither the ids nor the
+    times that its files have. There the session, which both know, stands in for the time, so a
+    text that is repeated in a session has one identity.
     """
+    if message.client in _WITHOUT_IDS:
+        text = " ".join(message.text[:_COMPARED].split())
+        return _digest([message.client, message.session, message.role, text])
     parts = (
         [message.client, message.message_id]
         if message.message_id
