@@ -249,6 +249,7 @@ NOT_FUZZED: Mapping[str, str] = {
     "sdk.schema.shape": "arguments that sdk.schema.validation has checked; laws in tests/sdk",
     "sdk.schema.tool_schema": "type hints of the owner's own code",
     "wiring.stack_backups": "what this program noted",
+    "wiring.laptop_backups": "settings of capturing, where any fault allows nothing",
     "wiring.this_machine": "the address of a server that its owner configured",
     "wiring.aws": "composes features, and no YAML",
     "wiring.laptop": "composes features, and no YAML",

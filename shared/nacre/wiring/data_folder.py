@@ -11,6 +11,7 @@ DATABASE = "nacre.db"
 VAULT = "vault.key"
 SECRETS = "secrets"
 AUDIT = "audit"
+CAPTURE = "capture.json"  # of `cli.hooks.capture_settings`
 
 
 def prepare_data_folder(path: str | Path, *, to_read: bool = False) -> Path:

@@ -1,5 +1,6 @@
 """Backups of the laptop's data folder, and folders made of backups."""
 
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,9 +14,12 @@ from nacre.adapters.files.private_files import TEMPORARY, private_folder, sync_f
 from nacre.adapters.sqlite.copy import copy_database, count_rows
 from nacre.core.clock import Clock, system_clock
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError
-from nacre.wiring.data_folder import AUDIT, DATABASE, SECRETS, VAULT
+from nacre.wiring.data_folder import AUDIT, CAPTURE, DATABASE, SECRETS, VAULT
 
 _WITH_THE_STORE = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", f"{DATABASE}-journal")
+_OF_THE_MACHINE = ("capture", "serving", "hooks.log", "hooks.log.1")
+"""Where hooks have read to, and the servers that run now: wrong anywhere and anytime else."""
+_CAPTURE_PREFERENCES = ("pauses", "projects", "words", "is_denied", "being_id", "token_id")
 _UNFINISHED = ".nacre-"  # folders that a backup or a restore left when it was killed
 
 
@@ -48,6 +52,10 @@ def back_up(
                 if path.parent == folder / AUDIT and is_head(path.name):
                     if path.name in heads:
                         yield name, heads[path.name]
+                elif name == CAPTURE:
+                    preferences = Path(scratch, CAPTURE)
+                    preferences.write_text(_without_consent(path), encoding="utf-8")
+                    yield name, preferences
                 else:
                     yield name, path
 
@@ -75,6 +83,7 @@ def restore(folder: Path, content: BinaryIO) -> Manifest:
         scratch = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder.parent))  # 0700
         try:
             backup.unpack(scratch)
+            _drop_machine_state(scratch)
             counts = count_rows(scratch / DATABASE)
             if counts != dict(manifest.counts):
                 raise UnavailableError(
@@ -93,6 +102,37 @@ def restore(folder: Path, content: BinaryIO) -> Manifest:
             f"{folder}: cannot be written ({error.strerror}); nothing was restored"
         ) from error
     return manifest
+
+
+def _without_consent(file: Path) -> str:
+    """Return the settings of capturing that hold anywhere: exclusions, pauses and a refusal.
+
+    The consent names a place and may be withdrawn after a backup, and the token is a secret. So
+    hooks ask again after a restore. A token of this store can still be revoked by its id.
+    """
+    try:
+        settings = json.loads(file.read_bytes())
+        preferences = {name: settings[name] for name in _CAPTURE_PREFERENCES if name in settings}
+        is_elsewhere = bool(settings.get("url"))
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        # With settings that cannot be read, hooks capture nothing, and say so.
+        return "unreadable"
+    if is_elsewhere:
+        preferences = preferences | {"being_id": "", "token_id": ""}
+    return json.dumps({"consented": {}, **preferences}, ensure_ascii=False, indent=1)
+
+
+def _drop_machine_state(folder: Path) -> None:
+    """Drop from an unpacked backup what holds only for the machine; early backups have it."""
+    for name in _OF_THE_MACHINE:
+        path = folder / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    settings = folder / CAPTURE
+    if settings.exists():
+        settings.write_text(_without_consent(settings), encoding="utf-8")
 
 
 def _check_empty(folder: Path) -> None:
@@ -114,6 +154,7 @@ def _files(folder: Path, *, with_secrets: bool) -> Iterator[tuple[str, Path]]:
             name in _WITH_THE_STORE
             or path.name.startswith(TEMPORARY)
             or top.startswith(_UNFINISHED)
+            or top in _OF_THE_MACHINE
         ):
             continue
         if not with_secrets and top in (VAULT, SECRETS):

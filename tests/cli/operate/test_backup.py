@@ -17,10 +17,18 @@ import pytest
 from nacre.adapters.files.audit import JsonlAudit, JsonlRecords
 from nacre.adapters.files.backup_file import Manifest, write_backup
 from nacre.adapters.files.blobs import FileBlobs
+from nacre.adapters.sqlite.copy import copy_database, count_rows
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.being.memory.model.types import SceneDraft
+from nacre.cli.hooks.capture_settings import (
+    NO_CAPTURE,
+    CaptureSettings,
+    read_settings,
+    write_settings,
+)
 from nacre.core.clock import system_clock
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import AUDIT_FILE_BYTES
 from nacre.firewall.audit.entry import AuditEntry
 from nacre.firewall.audit.log import AuditTrail, verify_chain
@@ -112,6 +120,98 @@ def test_secrets_may_be_left_out_and_the_server_goes_on_without(
     assert "The backup has no secrets" in restored.err
     assert not (copy / "secrets").exists()
     assert nacre("secret", "list", "--json", "--data-dir", str(copy)).json() == []
+
+
+@pytest.mark.security
+def test_a_restore_brings_back_exclusions_and_no_consent(
+    nacre: Nacre, folder: Path, being_id: str, tmp_path: Path
+) -> None:
+    for command in (
+        ("allow",),
+        ("exclude", "project", "/home/ann/taxes"),
+        ("exclude", "word", "Waterloo"),
+        ("pause",),
+    ):
+        assert nacre("capture", *command).code == 0
+    before = read_settings(str(folder))
+    (folder / "capture").mkdir()
+    (folder / "capture" / "claude-code-s1").write_text("120")
+    (folder / "hooks.log").write_text("a line\n")
+    (folder / "serving").mkdir(exist_ok=True)
+    (folder / "serving" / "1").write_text("http://127.0.0.1:9/mcp")
+    file, copy = tmp_path / "all.tar", tmp_path / "copy"
+
+    nacre("backup", str(file))
+    nacre("capture", "deny")  # after the backup
+    restored = nacre("restore", str(file), "--data-dir", str(copy))
+
+    assert before.token.encode() not in file.read_bytes()
+    after = read_settings(str(copy))
+    assert after == replace(before, consented={}, token="")
+    assert (after.is_allowed, after.is_paused, before.is_allowed) == (False, True, True)
+    assert (after.projects, after.words) == (("/home/ann/taxes",), ("Waterloo",))
+    assert not {"capture", "serving", "hooks.log"} & {path.name for path in copy.iterdir()}
+    assert "nacre capture allow" in restored.err
+    # The restored store still has the token that the consent brought; a new consent ends it.
+    states = []
+    for verb in ("status", "allow"):
+        assert nacre("capture", verb, "--data-dir", str(copy)).code == 0
+        tokens = nacre("token", "list", "--being", "Ann", "--json", "--data-dir", str(copy)).json()
+        states += [entry["state"] for entry in tokens if entry["token_id"] == after.token_id]
+    assert states == ["active", "revoked"]
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{broken",
+        "[]",
+        "7",
+        "[" * 100_000,
+        json.dumps({"consented": {"this machine": "2026"}, "token": "brt_x"}),
+    ],
+)
+def test_a_backup_of_an_early_version_brings_no_consent_either(
+    nacre: Nacre, folder: Path, being_id: str, tmp_path: Path, text: str
+) -> None:
+    """Early versions put the settings of capturing into a backup as they were."""
+    store, settings = tmp_path / "store.db", tmp_path / "capture.json"
+    copy_database(folder / DATABASE, store)
+    settings.write_text(text)
+    early, copy = tmp_path / "early.tar", tmp_path / "copy"
+    with early.open("wb") as target:
+        manifest = Manifest("2026-11-18T12:00:00+00:00", "0.1.0", True, count_rows(store))
+        files = [(DATABASE, store), ("capture.json", settings), ("serving/1", settings)]
+        write_backup(target, files, manifest)
+
+    assert nacre("restore", str(early), "--data-dir", str(copy)).code == 0
+
+    assert not (copy / "serving").exists()
+    assert "brt_x" not in (copy / "capture.json").read_text()
+    if text.startswith('{"'):
+        assert read_settings(str(copy)) == NO_CAPTURE
+    else:
+        with pytest.raises(ValueError, match="Expecting"):
+            read_settings(str(copy))
+
+
+@pytest.mark.security
+def test_the_token_of_a_server_elsewhere_is_not_backed_up(
+    nacre: Nacre, folder: Path, being_id: str, tmp_path: Path
+) -> None:
+    url = "https://nacre.example.com/mcp"
+    elsewhere = CaptureSettings(
+        consented={url: "2026"}, url=url, being_id="b", token="brt_far", token_id="tok_far"
+    )
+    write_settings(str(folder), replace(elsewhere, words=("Waterloo",)))
+    file, copy = tmp_path / "all.tar", tmp_path / "copy"
+
+    nacre("backup", str(file))
+    nacre("restore", str(file), "--data-dir", str(copy))
+
+    assert read_settings(str(copy)) == replace(NO_CAPTURE, words=("Waterloo",))
+    assert not any(text in file.read_bytes() for text in (b"brt_far", b"nacre.example.com"))
 
 
 def test_what_was_deleted_is_not_in_a_backup(

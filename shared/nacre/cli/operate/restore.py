@@ -10,6 +10,7 @@ from nacre.cli.display import json_option, show_json
 from nacre.cli.progress import progress_lines
 from nacre.core.errors import InvalidInputError
 from nacre.core.lazy_dataclasses import asdict
+from nacre.wiring.data_folder import CAPTURE
 from nacre.wiring.settings import Settings
 
 
@@ -53,6 +54,8 @@ def restore(file: str, *, check: bool, as_json: bool, place: Place) -> None:
         click.echo(f"{file} is complete: {content_line}, by nacre {manifest.nacre}.", err=True)
         return
     click.echo(f"Restored {content_line} to {folder}.", err=True)
+    if CAPTURE in manifest.parts:
+        click.echo("Hooks capture nothing here until you run 'nacre capture allow'.", err=True)
     if not manifest.has_secrets:
         click.echo(
             "The backup has no secrets; set them again with 'nacre secret set' and"
