@@ -20,6 +20,7 @@ from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, scene_d
 from tests.being.memory.mirror.folders import KilledError, MemoryFiles
 
 PAGE = "Memories/cats.md"
+KEY = "ghp_" + "aB3" * 12
 
 
 @dataclass
@@ -147,6 +148,63 @@ def test_a_new_item_is_a_scene_and_other_text_stays(world: World) -> None:
     assert "My own words.\n" in world.files.pages[PAGE]
     assert "\n- no memory\n" in world.files.pages[PAGE]
     assert world.sync() == SyncResult()
+
+
+@pytest.mark.security
+def test_secrets_in_edits_are_cut_as_in_captured_conversations(world: World) -> None:
+    world.edit(PAGE, "Ann fed cat 2", f"Ann's key is {KEY}")
+    world.files.pages[PAGE] += f"- Bob's key is {KEY} ([[{KEY}]])\n"
+    world.edit("Knowledge/Pearls how.md", "Slowly.", f"Slowly, with {KEY}.")
+    world.files.pages["Knowledge/Door.md"] = f"The door opens with {KEY}.\n"
+    world.files.pages["Notes/Door.md"] = f"Tell Bob {KEY}\n"
+    edited_pages = dict(world.files.pages)
+
+    result = world.sync()
+
+    assert (result.corrected, result.added, result.refused) == (2, 3, [])
+    assert len(result.conflicts) == 5
+    said = "\n".join(world.said())
+    assert KEY not in said
+    for text in ("Ann's key is", "Bob's key is", "Slowly, with", "door opens with", "Tell Bob"):
+        assert f"{text} [redacted: github-token]" in said
+    # The pages have what the Being has, and what was cut is in a copy that says why.
+    assert not any(KEY in page for page in world.files.pages.values())
+    copies = list(world.files.copies.values())
+    assert all("were cut (github-token)" in copy and KEY in copy for copy in copies)
+    assert world.sync() == SyncResult()
+    # Brought back from the copy or by git, it is cut again.
+    world.files.pages |= edited_pages
+    world.sync()
+    assert KEY not in "\n".join(world.said())
+
+
+@pytest.mark.security
+def test_a_page_with_a_secret_in_its_name_is_refused_without_telling_it(world: World) -> None:
+    world.files.pages[f"Knowledge/{KEY}.md"] = "The door.\n"
+    world.files.pages[f"Memories/{KEY}.md"] = "- Bob knocks\n"
+
+    result = world.sync()
+
+    assert result.added == 0
+    assert len(result.refused) == 2
+    for reason in result.refused:
+        assert "[redacted: github-token]" in reason
+        assert "rename the page" in reason
+    assert KEY not in "\n".join([*result.refused, *world.said(), *world.units()])
+    assert world.files.pages[f"Knowledge/{KEY}.md"] == "The door.\n"
+
+
+@pytest.mark.security
+def test_a_secret_that_the_being_has_already_stays_until_its_text_is_edited(world: World) -> None:
+    world.kept.memory.profile.update(world.kept.id, KNOWLEDGE, "Door", f"It opens with {KEY}.")
+    world.sync()
+    assert world.sync() == SyncResult()
+    assert KEY in world.files.pages["Knowledge/Door.md"]
+
+    world.edit("Knowledge/Door.md", "It opens", "The door opens")
+    world.sync()
+
+    assert "The door opens with [redacted: github-token]." in world.said()
 
 
 def test_a_deleted_line_hides_its_memory_and_bringing_it_back_shows_it(world: World) -> None:

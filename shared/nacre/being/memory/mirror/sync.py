@@ -31,6 +31,7 @@ from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
 from nacre.core.ids import ulids
 from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import MIRROR_DELETIONS
+from nacre.firewall.content.secrets import BUILT_IN, find_secrets, masked, redact_text
 
 _ATTEMPTS = 3  # to see a folder that no program is writing to
 
@@ -119,6 +120,7 @@ class Mirror:
             return result
         for conflict in plan.conflicts:
             self._keep_copy(conflict, result)
+        plan.edits = [self._without_secrets(edit, result) for edit in plan.edits]
         journal = self._journal(plan, state.journal)
         if journal != state.journal:
             state = replace(state, journal=journal)
@@ -191,6 +193,19 @@ class Mirror:
             {**before.replaced, **dict(zip(replaced, ids[len(additions) :], strict=True))},
         )
 
+    def _without_secrets(self, edit: Edit, result: SyncResult) -> Edit:
+        """Return an edit with a mark in place of each secret, as in captured conversations.
+
+        Its page is then written with the marks, so the text is copied as it was.
+        """
+        secrets = find_secrets(edit.text, BUILT_IN) if edit.change in ("add", "correct") else ()
+        if not secrets:
+            return edit
+        kinds = ", ".join(sorted({secret.rule for secret in secrets}))
+        reason = f"secrets are not remembered, so they were cut ({kinds})"
+        self._keep_copy(Conflict(edit.path, edit.text, reason), result)
+        return replace(edit, text=masked(edit.text, secrets))
+
     def _apply(
         self, plan: Plan, content: Content, journal: Journal, result: SyncResult
     ) -> dict[tuple[str, int], str]:
@@ -201,7 +216,7 @@ class Mirror:
             try:
                 self._change(edit, edits, journal, result)
             except (InvalidInputError, NotFoundError, ConflictError) as error:
-                result.refused.append(f"{edit.path}: {error}")
+                result.refused.append(f"{_shown(edit.path)}: {error}")
                 if edit.change == "correct":
                     self._keep_copy(Conflict(edit.path, edit.text, str(error)), result)
         return names
@@ -220,6 +235,7 @@ class Mirror:
             place = (edit.path, edit.occurrence.place)
             title = title_of(edit.path)
             try:
+                _check_title(title)
                 if folder_of(edit.path) == MEMORIES:
                     edits.add_scene(edit, title, journal.added[key])
                     names[place] = journal.added[key]
@@ -227,7 +243,7 @@ class Mirror:
                     names[place] = edits.add_entry(edit, title, content)
                 result.added += 1
             except (InvalidInputError, ConflictError) as error:
-                result.refused.append(f"{edit.path}: {error}")
+                result.refused.append(f"{_shown(edit.path)}: {error}")
         return names
 
     def _change(self, edit: Edit, edits: MirrorEdits, journal: Journal, result: SyncResult) -> None:
@@ -305,6 +321,17 @@ class Mirror:
         digest = sha256(f"{edit.name}\n{edit.text}".encode()).hexdigest()[:8]
         day = f"{self.clock():%Y-%m-%d}"
         self.files.keep(f".nacre/deleted/{day} {digest}.md", f"{edit.name}\n\n{edit.text}\n")
+
+
+def _shown(path: str) -> str:
+    """Return a path with a mark in place of each secret."""
+    return redact_text(path, BUILT_IN)[0]
+
+
+def _check_title(title: str) -> None:
+    """Raise InvalidInputError for a title that the Being must not remember."""
+    if title != _shown(title):
+        raise InvalidInputError("the name of this page has a secret; rename the page")
 
 
 def _numbered(edits: list[Edit]) -> list[tuple[str, Edit]]:
