@@ -3,12 +3,14 @@
 import asyncio
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
 from mcp import Client, StdioServerParameters
 
 from nacre.cli.commands import run_commands
+from tests.benchmarks.table import show
 from tests.cli.processes import finish, serving, start
 from tests.cli.worlds import stack_world
 from tests.end_to_end.clients.test_claude_plugin import Claude, claude
@@ -26,6 +28,20 @@ PAST = {
     "cwd": "/home/mia/garden",
     "message": {"role": "user", "content": "I live in Bern and grow roses."},
 }
+
+
+class Steps:
+    """The steps of the story, with the seconds that each one took; shown with `-s`."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str]] = []
+        self._since = time.perf_counter()
+
+    def done(self, name: str) -> None:
+        """Note the time since the step before."""
+        now = time.perf_counter()
+        self.rows.append((name, f"{now - self._since:.1f}"))
+        self._since = now
 
 
 def run(*arguments: str) -> str:
@@ -60,16 +76,24 @@ def test_from_the_first_connection_to_a_stack(
     monkeypatch.setenv("HOME", str(claude.home))
     past, file = tmp_path / "session.jsonl", tmp_path / "pearl.nacre"
     past.write_text(json.dumps(PAST) + "\n")
+    steps = Steps()
     with serving() as server:
+        steps.done("first start, to the URL")
         run("connect", "claude-code", "--hooks", "--url", server.url)
         run("capture", "allow")
+        steps.done("connect, allow capturing")
         assert re.search(r"nacre: \S+/mcp \(HTTP\) - ! Needs auth", claude.run("mcp", "list"))
 
+        steps.done("Claude Code lists its servers")
         run("import", str(past), "--learn")
         assert "1 new memory" in run("patrol", "run")
+        steps.done("import, patrol")
         before = claude.transcript(claude.say(PROMPT)["session_id"])
+        steps.done("ask Claude Code")
         corrected(claude, "I live in Thun and grow roses")
+        steps.done("correct")
         after = claude.transcript(claude.say(PROMPT)["session_id"])
+        steps.done("ask Claude Code again")
         run("export", str(file))
 
     # The context at the session's start; on a slow machine the recall at the prompt is left out.
@@ -81,3 +105,5 @@ def test_from_the_first_connection_to_a_stack(
         told = capfd.readouterr()
         assert code == 0, told.err
         assert "Its state now equals that of the export." in told.out + told.err
+    steps.done("export, and import into a stack")
+    show("Quickstart", ("step", "seconds"), steps.rows)
