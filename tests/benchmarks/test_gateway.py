@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -13,7 +14,13 @@ from statistics import median
 
 import pytest
 
+from nacre.core.clock import system_clock
+from nacre.gateway.catalogue.health import failed
+from nacre.gateway.catalogue.store import Entry, StoredCatalogue
+from nacre.gateway.servers.config import server_from
+from nacre.ports.upstream import Offered
 from tests.infra.declared import ROOT
+from tests.scaffolding.gateway_world import World, world
 
 pytestmark = pytest.mark.benchmark
 
@@ -54,7 +61,7 @@ SERVE = """
 import sys
 from pathlib import Path
 
-from tests.scaffolding.gateway_world import world
+from tests.scaffolding.gateway_world import World, world
 
 with world(Path(sys.argv[1]), {"null": {"url": f"http://127.0.0.1:{sys.argv[2]}/mcp"}}) as gateway:
     assert gateway.tools() == ["mcp__null__echo"]
@@ -174,3 +181,56 @@ def test_a_call_through_the_gateway_adds_at_most_a_millisecond(tmp_path: Path) -
     shown("official", client_direct, client_through)
 
     assert added <= 1000
+
+
+SERVERS, TOOLS, LISTS = 30, 500, 200
+
+
+def listed(gateway: World) -> set[str]:
+    """Ask for every page of the list, and return the names in it of other servers' tools."""
+    pages: list[bytes] = []
+    cursor: str | None = None
+    while cursor is not None or not pages:
+        pages.append(gateway.answer("tools/list", {"cursor": cursor} if cursor else {}))
+        end = re.search(rb'"nextCursor":"([^"]+)"', pages[-1])
+        cursor = end[1].decode() if end is not None else None
+    return {name.decode() for page in pages for name in re.findall(rb'"(mcp__[^"]+)"', page)}
+
+
+def test_a_list_of_many_servers_takes_little_processor_time(tmp_path: Path) -> None:
+    """Everything is known: also one that is down delays nothing."""
+    configs = {f"s{number:02}": {"command": "/no/such/program"} for number in range(SERVERS)}
+    schema = {
+        "type": "object",
+        "properties": {
+            name: {"type": "string", "description": f"The {name} of what is wanted"}
+            for name in ("path", "query", "limit", "format")
+        },
+    }
+    with world(tmp_path / "w", configs, tools="all") as gateway:
+        catalogue = StoredCatalogue(lambda: gateway.laptop.data)
+        now = system_clock().timestamp()
+        entries = {}
+        for number, (name, entry) in enumerate(configs.items()):
+            count = TOOLS // SERVERS + (number < TOOLS % SERVERS)
+            tools = tuple(
+                {"name": f"t{tool}", "description": "Finds something. " * 8, "inputSchema": schema}
+                for tool in range(count)
+            )
+            config = server_from(name, entry)
+            entries[name] = Entry(config.digest, now, Offered(tools=tools))
+        entries["s00"] = failed(entries["s00"], server_from("s00", configs["s00"]), "is down", now)
+        catalogue.update(lambda _: entries)
+        begun = time.process_time()
+        names = listed(gateway)
+        cold = (time.process_time() - begun) * 1000
+        taken = []
+        for _ in range(LISTS):
+            begun = time.process_time()
+            listed(gateway)
+            taken.append(time.process_time() - begun)
+        warm = median(taken) * 1000
+
+    print(f"{len(names)} tools, all pages: first {cold:.1f} ms, then {warm:.2f} ms")
+    assert len(names) == TOOLS
+    assert warm <= 10

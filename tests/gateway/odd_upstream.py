@@ -5,6 +5,7 @@ definitions that it lists, read each time.
 """
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -197,8 +198,11 @@ def read(request: Message) -> None:
         send({"id": request["id"], "error": {"code": -32002, "message": "Resource not found"}})
 
 
+TOOLS.with_name("pid").write_text(str(os.getpid()))
 while True:
     message = receive()
+    while TOOLS.with_name("mute").exists():
+        time.sleep(0.005)
     method = message.get("method")
     if "id" not in message or method is None:
         continue

@@ -2,10 +2,11 @@
 
 import gc
 import json
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.core.clock import system_clock
 from nacre.core.coroutines import Looper, step
+from nacre.core.limits import GATHERED_SECONDS
 from nacre.faces.mcp_endpoint import Rules
 from nacre.firewall.policies.version_store import PolicyVersions
 from nacre.gateway.catalogue.store import Entry, StoredCatalogue
@@ -283,6 +285,45 @@ def test_a_function_that_starts_lists_with_one_read_and_asks_nobody(stack: Stack
 
     assert reads == 1
     assert len(of_others(listed)) == 3
+
+
+@kept
+def test_a_slow_server_of_a_stack_keeps_its_last_list_and_is_asked_more_rarely(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function has no background, so a list waits a moment, but not every time."""
+    catalogue = StoredCatalogue(lambda: stack.table)
+    with http_upstream() as fine, http_upstream() as slow:
+        add(stack, "fine", {"url": fine.url})
+        add(stack, "slow", {"url": slow.url})
+        gateway = stack.gateway(private_networks=("127.0.0.0/8",))
+        stack.ask(gateway, "tools/list")
+        gateway.close()
+        catalogue.update(
+            lambda found: {name: replace(each, at=0.0) for name, each in found.items()}
+        )
+        monkeypatch.setattr("nacre.gateway.catalogue.fetcher.GATHER_SECONDS", 0.3)
+        usual, answered = slow.answer, threading.Event()
+
+        def answer(asked: dict[str, Any]) -> tuple[int, bytes, str]:
+            answered.wait(60)
+            return usual(asked)
+
+        monkeypatch.setattr(slow, "answer", answer)
+        gateway = stack.gateway(private_networks=("127.0.0.0/8",))
+        listed = stack.ask(gateway, "tools/list")
+        entry = catalogue.load()["slow"]
+        answered.set()
+        gateway.close()
+
+    assert of_others(listed["tools"]) == [
+        f"mcp__{server}__{tool}" for server in ("fine", "slow") for tool in TOOLS
+    ]
+    problem = "takes longer than 0.3 s to list what it offers"
+    assert listed["_meta"]["nacre/missing"]["slow"] == problem
+    assert (entry.problem, entry.health.failures) == (problem, 1)
+    seconds = entry.at + GATHERED_SECONDS - entry.health.error_at
+    assert 24 <= seconds <= 36
 
 
 @kept

@@ -64,6 +64,8 @@ def test_prompts_and_resources_are_compared_as_well(
 class Sessions:
     """A server over HTTP whose every session has an id; it forgets them when told so."""
 
+    unknown: frozenset[str] = frozenset()  # methods that it answers with an error
+
     def __init__(self, upstream: Upstream) -> None:
         self.tools = [definition("echo")]
         self.known: set[str] = set()
@@ -102,9 +104,14 @@ class Sessions:
             }
         elif method == "tools/list":
             result = {"tools": self.tools}
+        elif method == "ping":
+            result = {}
         else:
             result = {"content": [{"type": "text", "text": "called"}]}
-        answer = json.dumps({"jsonrpc": "2.0", "id": body["id"], "result": result}).encode()
+        outcome: dict[str, Any] = {"result": result}
+        if method in self.unknown:
+            outcome = {"error": {"code": -32601, "message": "Method not found"}}
+        answer = json.dumps({"jsonrpc": "2.0", "id": body["id"], **outcome}).encode()
         request.send_response(200)
         request.send_header("mcp-session-id", session)
         request.send_header("content-type", "application/json")
@@ -114,10 +121,10 @@ class Sessions:
 
 
 @contextmanager
-def sessions(folder: Path) -> Iterator[tuple[World, Sessions]]:
+def sessions(folder: Path, **more: Any) -> Iterator[tuple[World, Sessions]]:
     with http_upstream() as upstream:
         server = Sessions(upstream)
-        with world(folder / "w", {"web": {"url": upstream.url}}) as gateway:
+        with world(folder / "w", {"web": {"url": upstream.url, **more}}) as gateway:
             yield gateway, server
 
 

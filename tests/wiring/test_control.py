@@ -79,7 +79,8 @@ def test_all_that_the_pages_do_reaches_the_stores(control: Control, tmp_path: Pa
     assert run is not None
     assert (run.seq, report) == (1, None)
     assert (book.in_force().source, book.in_force().text) == ("all", ALLOW)
-    assert [server.name for server in offers(table, control.servers()).servers] == ["weather"]
+    listed = offers(table, control.servers(), control.clock()).servers
+    assert [(server.name, server.state) for server in listed] == [("weather", "not asked yet")]
     assert len(look(control.records(being), being, RecordFilter()).entries) == 1
     assert {"recall", "update_notes"} <= set(control.own_tools())
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
+from nacre.core.backoff import Chance, even
 from nacre.core.clock import Clock
 from nacre.core.errors import (
     InvalidParamsError,
@@ -53,6 +54,7 @@ class Mounts:
         *,
         is_stack: bool = False,
         tick: Callable[[], float] = time.monotonic,
+        chance: Chance = even,
     ) -> None:
         self._sources = sources
         self._is_stack = is_stack
@@ -74,6 +76,7 @@ class Mounts:
             clock,
             is_stack=is_stack,
             on_entries=self._view.set_entries,
+            chance=chance,
         )
 
     # The lists.
@@ -95,12 +98,12 @@ class Mounts:
         """
         view = self._view.reload()
         self._asked_at = self._tick()
-        if waits:
-            self._gathered_at = self._asked_at
         due = self._fetcher.due((view.configs or {}).values(), view.entries)
         if due:
             servers = list(self._servers(due, principal))
             self._fetcher.fetch(servers, view.entries, waits=waits)
+        if waits:  # only now: until then, lists of others wait as well
+            self._gathered_at = self._tick()
 
     def list_meta(self) -> Mapping[str, Any] | None:
         """Return the servers that are missing from the lists, with the reasons."""
@@ -229,6 +232,10 @@ class Mounts:
                 await self._fetcher.compare(external)
                 if kind and self._held_at(kind, place) != before:
                     raise OffersChangedError(place.server) from None
+            except UpstreamError as error:
+                if error.is_fault:
+                    self._fetcher.note_failure(external, error.reason)
+                raise
         return await send(external)
 
     def resource_version(self, place: Place) -> object | None:

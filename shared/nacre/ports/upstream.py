@@ -12,7 +12,8 @@ Definition = Mapping[str, Any]
 class Offered:
     """All that a server lists, in its own words and order; `version` is the protocol's.
 
-    `session` is the number of the session in which it was listed.
+    `session` is the number of the session in which it was listed. `opening` is how long it took to
+    open that session, 0 if it was open, and `latency` how long the first list took, in seconds.
     """
 
     tools: tuple[Definition, ...] = ()
@@ -21,6 +22,8 @@ class Offered:
     prompts: tuple[Definition, ...] = ()
     version: str = ""
     session: int = field(default=0, compare=False)
+    opening: float = field(default=0.0, compare=False)
+    latency: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,16 @@ def test_a_server_is_added_listed_replaced_and_removed(nacre: Nacre, place: list
         "where": "https://b.example/sse",
         "from": "nacre server",
         "state": "not asked yet",
+        "tools": 0,
+        "waiting": 0,
+        "tokens": 0,
+        "latency_ms": None,
+        "opening_ms": None,
+        "asked_at": None,
+        "last_error": None,
+        "last_error_at": None,
+        "failures": 0,
+        "retry_at": None,
     }
     assert removed.code == 0
     assert nacre("server", "list", "--json", *place).json() == []
@@ -174,6 +184,7 @@ def test_check_trusts_a_first_list_and_holds_what_changes_later(
     shown = nacre("server", "check")
     waiting = nacre("approve", "odd", "--json").json()
     listed = nacre("server", "list", "--json").json()
+    table = nacre("server", "list").out
     nacre("approve", "odd", "--yes")
     approved = nacre("server", "check", "--json").json()
 
@@ -185,7 +196,8 @@ def test_check_trusts_a_first_list_and_holds_what_changes_later(
     assert "nacre approve odd" in shown.out
     assert {each["now"]["description"] for each in waiting} == {"second"}
     assert len(waiting) == len(OFFERS)
-    assert listed[0]["state"] == "1 tool, 4 wait (nacre approve odd)"
+    assert (listed[0]["state"], listed[0]["tools"], listed[0]["waiting"]) == ("ok", 1, 4)
+    assert "1, 4 to approve (nacre approve odd)" in table
     assert approved[0]["waiting"] == {}
 
 
@@ -353,3 +365,47 @@ def test_a_refused_name_is_told_without_more(nacre: Nacre) -> None:
     assert refused.code == 2
     assert "Relative paths" not in refused.err
     assert "Relative paths of files begin at /srv" in added.err
+
+
+def test_a_list_tells_how_each_server_is_doing(nacre: Nacre, tmp_path: Path) -> None:
+    """It is what the last check has met; a server's words get neither secrets nor codes through."""
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps([{"name": "echo", "inputSchema": {"type": "object"}}]))
+    nacre("server", "add", "odd", "--", sys.executable, str(ODD), "legacy", str(tools))
+    nacre("server", "add", "gone", "--", "/no/such/program")
+    nacre("server", "check")
+    first, _ = nacre("server", "list", "--json").json()
+    nacre("server", "check")
+    tools.unlink()
+    nacre("server", "check", "odd")
+    gone, odd = nacre("server", "list", "--json").json()
+    table = nacre("server", "list").out.splitlines()
+
+    assert (gone["state"], gone["failures"], gone["tokens"]) == ("unreachable", 2, 0)
+    assert gone["last_error"] == "cannot be started: '/no/such/program' was not found"
+    assert gone["last_error_at"] > first["last_error_at"] or gone["retry_at"] > first["retry_at"]
+    assert (odd["state"], odd["tools"], odd["failures"]) == ("failing", 1, 1)
+    assert odd["last_error"] == "cannot list what it offers (No list)"
+    shown = '{"name":"mcp__odd__echo","inputSchema":{"type":"object"}}'
+    assert odd["tokens"] == -(-len(shown) // 4)
+    assert odd["latency_ms"] > 0
+    assert odd["opening_ms"] > odd["latency_ms"]
+    assert [line.split()[0] for line in table] == ["NAME", "gone", "odd", "gone:", "odd:"]
+    assert "No list) (20" in table[-1]
+    assert "; it is tried again at 20" in table[-1]
+
+
+def test_limits_of_a_server_are_given_when_it_is_added(nacre: Nacre, folder: Path) -> None:
+    limits = ["--timeout", "5", "--open-timeout", "90", "--keep-alive", "0"]
+    added = nacre("server", "add", "web", "--url", "https://a.example", *limits)
+    refused = nacre("server", "add", "web2", "--url", "https://a.example", "--keep-alive", "0.5")
+
+    home = open_home(folder)
+    try:
+        (config,) = ServerStore(lambda: home.data).load().servers
+    finally:
+        home.close()
+    assert added.code == 0
+    assert (config.timeout, config.open_timeout, config.keep_alive) == (5, 90, 0)
+    assert refused.code == 2
+    assert "'keep_alive_seconds' must be at least 1, or 0 for no pings" in refused.err

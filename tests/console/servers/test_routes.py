@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from nacre.firewall.pins import GLOBAL, Pins
-from nacre.gateway.catalogue.store import Entry, StoredCatalogue
+from nacre.gateway.catalogue.store import Entry, Health, StoredCatalogue
 from nacre.gateway.servers.store import ServerStore
 from nacre.ports.upstream import Offered
 from tests.console.conftest import Desk
@@ -44,7 +44,9 @@ def test_servers_are_listed_with_how_they_answered(desk: Desk) -> None:
     store.add("weather", {"url": "https://weather.example/mcp?key=geheim"})
     [config] = store.load().servers
     offered = Offered(tools=(READ,), resources=(), templates=(), prompts=(), version="2026-07-28")
-    entry = Entry(config.digest, desk.place.time().timestamp(), offered, problem="it is asleep")
+    now = desk.place.time().timestamp()
+    health = Health(0.25, 1.5, 1, "it is asleep", now)
+    entry = Entry(config.digest, now, offered, problem="it is asleep", health=health)
     StoredCatalogue(lambda: table).update(lambda entries: {**entries, "weather": entry})
     changed(desk)
 
@@ -52,7 +54,10 @@ def test_servers_are_listed_with_how_they_answered(desk: Desk) -> None:
 
     assert "https://weather.example/mcp" in page.text
     assert "geheim" not in page.text
-    assert "it is asleep" in page.text
+    assert '<span class="tag warn">failing</span> tried again <time' in page.text
+    assert re.search(r"UTC</time>: it is asleep</small>", page.text)
+    assert re.search(r"<td>250 ms<br><small>1.5 s to open</small></td>", page.text)
+    assert "<small>about 23 tokens</small>" in page.text
     assert "1 to review" in page.text
 
 

@@ -224,6 +224,41 @@ def test_a_credential_that_is_written_out_is_seen() -> None:
     assert not holds_secret("Accept", "abc")
 
 
+def test_lists_that_succeed_do_not_excuse_calls_that_fail() -> None:
+    now = [0.0]
+    breaker = CircuitBreaker("s", lambda: now[0])
+    for _ in range(3):
+        breaker.check()
+        breaker.record_list()
+        breaker.record_failure("ends with each call", is_call=True)
+    breaker.record_list()
+    with pytest.raises(UpstreamError):
+        breaker.check()
+    now[0] = 15.0
+    breaker.check()
+    breaker.record_list()  # for the call that was let through, which is the one that follows
+    breaker.check()
+    with pytest.raises(UpstreamError):
+        breaker.check()
+    breaker.record_success()
+    breaker.check()
+
+
+def test_a_list_that_succeeds_ends_the_pause_of_lists_that_failed() -> None:
+    breaker = CircuitBreaker("s", lambda: 0.0)
+    for _ in range(5):
+        breaker.record_failure("is down")
+    assert breaker.seconds_left == 60.0
+    breaker.record_list()
+    breaker.check()
+
+
+@pytest.mark.parametrize("seconds", [True, -1, 0.5, "45", 3601])
+def test_a_time_between_pings_is_checked(seconds: Any) -> None:
+    with pytest.raises(ConfigurationError, match="keep_alive_seconds"):
+        server_from("web", {"url": "https://a.example", "keep_alive_seconds": seconds})
+
+
 def test_after_failures_in_a_row_one_call_is_let_by_after_each_pause() -> None:
     now = [0.0]
     breaker = CircuitBreaker("s", lambda: now[0])

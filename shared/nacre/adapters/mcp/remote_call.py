@@ -41,6 +41,7 @@ class RemoteCall:
         self.log_level = log_level
         self.task: asyncio.Task[None] | None = None
         self.was_cancelled = False
+        self.has_expired = False
         self._loop = loop
         self._server = server
         self._seconds = seconds
@@ -160,7 +161,7 @@ class RemoteCall:
                 waiting.set_result(None)
 
     def _expired(self) -> None:
-        self.was_cancelled = True
+        self.was_cancelled = self.has_expired = True
         self.lose(f"did not answer within {self._seconds:g} s")
 
     def _cancelled(self) -> None:

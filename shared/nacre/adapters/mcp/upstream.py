@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from nacre.adapters.mcp.upstream_errors import (
 )
 from nacre.adapters.mcp.upstream_session import ANY_OBJECT, UpstreamSession
 from nacre.core.errors import NacreError, NewSessionError, UpstreamError
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import (
     OFFERED_BYTES,
     OFFERED_PAGES,
@@ -57,6 +59,8 @@ class McpUpstream:
         self._changes = 0  # how often the server announced changed lists
         # Used in the sessions' loop only.
         self._session: UpstreamSession | None = None
+        self._being_opened: UpstreamSession | None = None
+        self._checks: set[asyncio.Task[None]] = set()
         self._sessions_opened = 0
         self._opening: asyncio.Lock | None = None
         self._slots: asyncio.Semaphore | None = None
@@ -165,8 +169,7 @@ class McpUpstream:
             try:
                 return await session.request(call)
             except asyncio.CancelledError:
-                if call.was_cancelled:
-                    session.ignore_questions()
+                self._given_up(session, call)
                 raise
             except Exception as error:
                 if attempt == 1 and needs_listing(error):
@@ -185,13 +188,41 @@ class McpUpstream:
                 session.calls.discard(call)
         raise AssertionError
 
+    def _given_up(self, session: UpstreamSession, call: RemoteCall) -> None:
+        if call.was_cancelled:
+            session.ignore_questions()
+        if call.has_expired:
+            self._check_soon(session)
+
+    def _check_soon(self, session: UpstreamSession) -> None:
+        """Find out whether a server that did not answer in time answers at all."""
+        check = asyncio.create_task(self._check(session))
+        self._checks.add(check)
+        check.add_done_callback(self._checks.discard)
+
+    async def _check(self, session: UpstreamSession) -> None:
+        """End a session that does not answer; the next request opens another one.
+
+        A program that works on another call may answer later, so it is left alone.
+        """
+        if not session.calls and not await session.answers() and not session.calls:
+            await self._drop(session)
+
     async def _list(self) -> Offered:
         for attempt in (1, 2):
+            began, number = time.monotonic(), self.session
             session = await self._open_session()
+            opened = time.monotonic()
             try:
-                return await self._all_lists(session)
+                offered = await self._all_lists(session)
+                opening = 0.0 if session.number == number else opened - began
+                return replace(offered, opening=opening)
             except NacreError:
                 raise
+            except TimeoutError as error:
+                self._check_soon(session)
+                reason = f"did not list what it offers within {self._seconds:g} s"
+                raise UpstreamError(self._config.name, reason) from error
             except Exception as error:
                 if session.is_over or is_session_gone(error):
                     await self._drop(session)
@@ -204,10 +235,13 @@ class McpUpstream:
         offers = session.client.server_capabilities
         bytes_left = OFFERED_BYTES
         lists: dict[str, tuple[Any, ...]] = {}
+        latency = 0.0
         for name, (request, capability, key) in _LISTS.items():
             if getattr(offers, capability, None) is None:
                 continue
+            began = time.monotonic()
             entries, size = await self._pages(session, request, key, bytes_left)
+            latency = latency or time.monotonic() - began
             bytes_left -= size
             lists[name] = tuple(entries)
         if session.is_modern and any(
@@ -215,7 +249,9 @@ class McpUpstream:
         ):
             await _relist(session)
         version = session.client.protocol_version or ""
-        return Offered(**lists, version=version, session=session.number)
+        return Offered(
+            **lists, version=version, session=session.number, opening=0.0, latency=latency
+        )
 
     async def _pages(
         self, session: UpstreamSession, request: Any, key: str, bytes_left: int
@@ -255,6 +291,7 @@ class McpUpstream:
             session = UpstreamSession(
                 self._config, self._transports, self._announce_change, number=self._sessions_opened
             )
+            self._being_opened = session
             try:
                 await session.open()
             except asyncio.CancelledError:
@@ -262,6 +299,8 @@ class McpUpstream:
             except Exception as error:
                 refused = session.http.refused
                 raise opening_fault(self._config.name, error, refused) from error
+            finally:
+                self._being_opened = None
             self._session = session
             return session
 
@@ -278,9 +317,11 @@ class McpUpstream:
         return None if self._session is None else self._session.http.refused
 
     async def _close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        # A program that never answers a request to open would outlive this one.
+        sessions, self._session = (self._session, self._being_opened), None
+        for session in sessions:
+            if session is not None:
+                await session.close()
 
 
 async def _relist(session: UpstreamSession) -> None:

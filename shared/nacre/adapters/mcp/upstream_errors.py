@@ -36,6 +36,12 @@ def is_session_gone(error: BaseException) -> bool:
     )
 
 
+def is_answer(error: BaseException, refused: int | None) -> bool:
+    """Tell whether the server itself has sent this error."""
+    is_gone = is_session_gone(error)
+    return isinstance(error, MCPError) and not is_gone and _reason_of(error, refused) is None
+
+
 def needs_listing(error: BaseException) -> bool:
     """Tell whether the server requires headers that only a fresh list of tools names."""
     return isinstance(error, MCPError) and error.code == types.HEADER_MISMATCH

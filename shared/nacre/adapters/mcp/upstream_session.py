@@ -16,7 +16,8 @@ from nacre.adapters.mcp.http_transport import HttpTransport
 from nacre.adapters.mcp.large_answers import LargeAnswers
 from nacre.adapters.mcp.remote_call import RemoteCall
 from nacre.adapters.mcp.transports import Transports
-from nacre.adapters.mcp.upstream_errors import LOST, NO_ROOTS, REJECTED
+from nacre.adapters.mcp.upstream_errors import LOST, NO_ROOTS, REJECTED, is_answer
+from nacre.core.limits import UPSTREAM_PING_SECONDS, UPSTREAM_UNUSED_SECONDS
 from nacre.gateway.servers.config import ServerConfig
 from nacre.ports.upstream import Logged
 from nacre.protocol.versions import META_LOG_LEVEL, MODERN
@@ -55,7 +56,9 @@ class UpstreamSession:
         self._transports = transports
         self._changed = changed
         self._quiet_until = 0.0
+        self._used_at = time.monotonic()
         self._client: Client | None = None
+        self._is_open = False
         self._end = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
 
@@ -88,7 +91,8 @@ class UpstreamSession:
         keeper = self._keeper
         if keeper is None or keeper.done():
             return
-        await asyncio.wait({keeper}, timeout=_CLOSE_SECONDS)
+        if self._is_open:
+            await asyncio.wait({keeper}, timeout=_CLOSE_SECONDS)
         if not keeper.done():
             keeper.cancel()
             await asyncio.wait({keeper}, timeout=_CLOSE_SECONDS)
@@ -104,8 +108,37 @@ class UpstreamSession:
         if not self.is_modern:
             self._quiet_until = time.monotonic() + _QUIET_SECONDS
 
+    async def answers(self) -> bool:
+        """Ask the server for a sign of life; return False if none comes, or the session is over.
+
+        An error of the server is one, too. Without a session nothing tells whether there is one.
+        """
+        if self.is_over:
+            return False
+        if self.is_modern and self._config.kind == "http":
+            return True
+        session = self.client.session
+        asking = session.send_discover(MODERN) if self.is_modern else session.send_ping()
+        try:
+            async with asyncio.timeout(min(UPSTREAM_PING_SECONDS, self._config.timeout)):
+                await asking
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever else fails, the session is of no use
+            return is_answer(error, self.http.refused)
+        return not self.is_over
+
+    async def _keep_alive(self) -> None:
+        """Ask an unused session for a sign of life now and then, and end it if there is none."""
+        while not self.is_over:
+            await asyncio.sleep(self._config.keep_alive)
+            is_wanted = time.monotonic() - self._used_at < UPSTREAM_UNUSED_SECONDS
+            if is_wanted and not self.calls and not await self.answers() and not self.calls:
+                self.end_soon()
+
     async def request(self, call: RemoteCall) -> Mapping[str, Any]:
         """Send a call and return its result; a large one is Spelled."""
+        self._used_at = time.monotonic()
         meta = {META_LOG_LEVEL: call.log_level} if call.log_level and self.is_modern else None
         with self._large.sending(call.params) as params:
             result: dict[str, Any] = await self.client.session.send_request(
@@ -127,9 +160,10 @@ class UpstreamSession:
                     self._config, self.http, self.end_soon, self._large
                 )
                 self._client = await stack.enter_async_context(self._new_client(streams))
+                self._is_open = True
                 if not opened.done():
                     opened.set_result(None)
-                await self._end.wait()
+                await self._until_end()
         except BaseException as error:  # noqa: BLE001 - raised in `open`
             if not opened.done():
                 opened.set_exception(_first_error(error))
@@ -138,6 +172,18 @@ class UpstreamSession:
             self.is_over = True
             for call in list(self.calls):
                 call.lose(self.reason or LOST)
+
+    async def _until_end(self) -> None:
+        is_stateless = self.is_modern and self._config.kind == "http"
+        if self._config.kind == "stdio" or is_stateless or not self._config.keep_alive:
+            await self._end.wait()
+            return
+        keeping = asyncio.create_task(self._keep_alive())
+        try:
+            await self._end.wait()
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
 
     def _new_client(self, streams: Any) -> Client:
         offers = self._config.offers

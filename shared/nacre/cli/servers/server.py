@@ -11,13 +11,15 @@ from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.exit_codes import FAILURE, OK
 from nacre.cli.servers.server_lookup import (
+    HEAD,
     check_server,
     configured,
+    error_line,
     facts,
     login_of,
     policy_of,
+    row,
     show_check,
-    state,
 )
 from nacre.core.errors import ConfigurationError, ConflictError, InvalidInputError
 from nacre.firewall.rules.arguments.proposed_base import joined_note, proposed_base, with_certain
@@ -75,6 +77,15 @@ def server() -> None:
     "--scope", "scopes", multiple=True, metavar="SCOPE", help="A right to ask for at a login."
 )
 @click.option("--timeout", type=float, metavar="SECONDS", help="Limit for one call. [default: 60]")
+@click.option(
+    "--open-timeout", type=float, metavar="SECONDS", help="Limit for its start. [default: 30]"
+)
+@click.option(
+    "--keep-alive",
+    type=float,
+    metavar="SECONDS",
+    help="Time between pings of a session at a URL; 0 for none. [default: 45]",
+)
 @click.option("--replace", is_flag=True, help="Replace a server of this name.")
 @being_options
 def add(
@@ -108,7 +119,11 @@ def add(
 @json_option
 @being_options
 def list_servers(*, as_json: bool, place: Place) -> None:
-    """List the servers, their addresses, and what they offered last."""
+    """List the servers: how they are doing, and what their tools cost a model.
+
+    LATENCY is that of the last list. TOKENS estimates names, descriptions and schemas of the tools
+    as a model reads them, at four bytes a token. Below the table are the last errors.
+    """
     home = place.open()
     catalogue = StoredCatalogue(lambda: home.data).load()
     configs = configured(home)
@@ -121,17 +136,13 @@ def list_servers(*, as_json: bool, place: Place) -> None:
             ]
         )
         return
-    rows = [
-        (
-            config.name,
-            config.kind,
-            config.where(),
-            state(config, catalogue.get(config.name)),
-            source,
-        )
-        for source, config in configs
-    ]
-    show_table(("NAME", "KIND", "WHERE", "LAST SEEN WITH", "FROM"), rows)
+    show_table(
+        HEAD, [row(config, source, catalogue.get(config.name)) for source, config in configs]
+    )
+    for _, config in configs:
+        line = error_line(config, catalogue.get(config.name))
+        if line is not None:
+            click.echo(line)
 
 
 @server.command()
@@ -273,9 +284,11 @@ def _entry(command: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, An
         "disallowed_tools": list(options["deny_tool"]),
         "read_tools": list(options["read_tool"]),
         "timeout_seconds": options["timeout"],
+        "open_seconds": options["open_timeout"],
+        "keep_alive_seconds": options["keep_alive"],
         "oauth": {key: value for key, value in client.items() if value},
     }
-    return {key: value for key, value in entry.items() if value}
+    return {key: value for key, value in entry.items() if value or value == 0}
 
 
 def _with_base(name: str, entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:

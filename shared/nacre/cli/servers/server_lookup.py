@@ -2,21 +2,27 @@
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nacre.being.memory.text.memory_text import counted
+from nacre.cli.display import iso_time, without_controls
 from nacre.core.clock import system_clock
-from nacre.gateway.catalogue.store import Entry
+from nacre.core.lazy_dataclasses import replace
+from nacre.gateway.catalogue.store import Entries, Entry
 from nacre.gateway.servers.config import ServerConfig
 
 if TYPE_CHECKING:
     from nacre.firewall.entry.mounted_servers import CheckedOffer
     from nacre.firewall.rules.policy import Policy
+    from nacre.gateway.catalogue.health import Report
     from nacre.ports.upstream import Offered
     from nacre.wiring.compose import Home
+
+HEAD = ("NAME", "KIND", "WHERE", "STATE", "TOOLS", "TOKENS", "LATENCY", "FROM")
 
 
 def configured(home: "Home") -> list[tuple[str, ServerConfig]]:
@@ -34,19 +40,52 @@ def configured(home: "Home") -> list[tuple[str, ServerConfig]]:
     return [servers[name] for name in sorted(servers)]
 
 
-def state(config: ServerConfig, entry: Entry | None) -> str:
-    """Return a short text about the last known offer of a server."""
-    if entry is None or entry.digest != config.digest:
-        return "not asked yet"
-    if entry.problem is not None:
-        return entry.problem
-    if entry.offered is None:
-        return "not asked yet"
-    tools = counted(len(entry.offered.tools), "tool")
-    if not entry.waiting:
-        return tools
-    waiting = counted(len(entry.waiting), "waits", "wait")
-    return f"{tools}, {waiting} (nacre approve {config.name})"
+def report_of(config: ServerConfig, entry: Entry | None) -> "Report":
+    """Return how a server is doing, as far as this machine or the stack knows."""
+    from nacre.gateway.catalogue.health import report
+
+    return report(config, entry, system_clock().timestamp())
+
+
+def row(config: ServerConfig, source: str, entry: Entry | None) -> tuple[str, ...]:
+    """Return the line about a server in a table; `HEAD` names its columns."""
+    health = report_of(config, entry)
+    waiting = len(entry.waiting) if entry is not None and health.tools else 0
+    return (
+        config.name,
+        config.kind,
+        config.where(),
+        health.state,
+        f"{health.tools}, {waiting} to approve (nacre approve {config.name})"
+        if waiting
+        else _known(health.tools),
+        _known(health.tokens),
+        "-" if health.latency is None else f"{1000 * health.latency:.0f} ms",
+        source,
+    )
+
+
+def error_line(config: ServerConfig, entry: Entry | None) -> str | None:
+    """Return the last error of a server, with its time; None without one."""
+    health = report_of(config, entry)
+    if not health.error:
+        return None
+    at = "" if health.error_at is None else f" ({_time(health.error_at)})"
+    retry = health.retry_at
+    again = "" if retry is None else f"; it is tried again at {_time(retry)}"
+    return without_controls(f"{config.name}: {health.error}{at}{again}")
+
+
+def _known(count: int) -> str:
+    return str(count) if count else "-"
+
+
+def _time(seconds: float | None) -> str | None:
+    return None if seconds is None else iso_time(datetime.fromtimestamp(seconds, UTC))
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(1000 * seconds, 1)
 
 
 def login_of(config: ServerConfig, home: "Home", owner: str) -> dict[str, Any]:
@@ -60,12 +99,23 @@ def login_of(config: ServerConfig, home: "Home", owner: str) -> dict[str, Any]:
 
 def facts(config: ServerConfig, source: str, entry: Entry | None) -> dict[str, Any]:
     """Return the facts about a server, for JSON."""
+    health = report_of(config, entry)
     return {
         "name": config.name,
         "kind": config.kind,
         "where": config.where(),
         "from": source,
-        "state": state(config, entry),
+        "state": health.state,
+        "tools": health.tools,
+        "waiting": 0 if entry is None else len(entry.waiting),
+        "tokens": health.tokens,
+        "latency_ms": _milliseconds(health.latency),
+        "opening_ms": _milliseconds(health.opening),
+        "asked_at": _time(health.asked_at),
+        "last_error": health.error or None,
+        "last_error_at": _time(health.error_at),
+        "failures": health.failures,
+        "retry_at": _time(health.retry_at),
     }
 
 
@@ -95,9 +145,9 @@ def check_server(
     try:
         offered = opened.offered()
     except UpstreamError as error:
-        return {"name": config.name, "problem": error.reason}
+        return _failed(config, error.reason, home)
     except RelayedError as error:
-        return {"name": config.name, "problem": f"cannot list what it offers ({error})"}
+        return _failed(config, f"cannot list what it offers ({error})", home)
     finally:
         close()
     watched = _store(config, offered, home, policy)
@@ -115,18 +165,36 @@ def check_server(
     }
 
 
+def _failed(config: ServerConfig, problem: str, home: "Home") -> dict[str, Any]:
+    """Store that a server could not be asked, and return its problem."""
+    from nacre.gateway.catalogue.health import failed, told
+    from nacre.gateway.catalogue.store import StoredCatalogue
+
+    at, name = system_clock().timestamp(), config.name
+    StoredCatalogue(lambda: home.data).update(
+        lambda entries: {**entries, name: failed(entries.get(name), config, problem, at)}
+    )
+    return {"name": name, "problem": told(problem)}
+
+
 def _store(
     config: ServerConfig, offered: "Offered", home: "Home", policy: "Policy"
 ) -> "CheckedOffer":
     """Compare an offer with the server's pins, and store it in the catalogue."""
     from nacre.firewall.entry.mounted_content import compared
     from nacre.firewall.pins import GLOBAL, Pins
+    from nacre.gateway.catalogue.health import answered
     from nacre.gateway.catalogue.store import StoredCatalogue
 
     at = system_clock().timestamp()
     watched = compared(offered, config.name, policy, lambda: Pins(home.data, GLOBAL))
     entry = Entry(config.digest, at, watched.offered, watched.waiting, watched.flagged)
-    StoredCatalogue(lambda: home.data).update(lambda entries: {**entries, config.name: entry})
+
+    def stored(entries: Entries) -> Entries:
+        health = answered(entries.get(config.name), config, offered)
+        return {**entries, config.name: replace(entry, health=health)}
+
+    StoredCatalogue(lambda: home.data).update(stored)
     return watched
 
 

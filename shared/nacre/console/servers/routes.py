@@ -20,7 +20,7 @@ def show_servers(at: KeeperPage) -> Response:
     return at.show(
         "servers/servers.html",
         here="servers",
-        offers=offers(control.table(), control.servers()),
+        offers=offers(control.table(), control.servers(), control.clock()),
         is_laptop=control.is_laptop,
     )
 

@@ -8,7 +8,8 @@ from nacre.core.errors import ConflictError, NotFoundError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.approvals.form import printable
 from nacre.firewall.pins import GLOBAL, Pin, Pins
-from nacre.gateway.catalogue.store import Entry, StoredCatalogue, release
+from nacre.gateway.catalogue.health import Report, report
+from nacre.gateway.catalogue.store import StoredCatalogue, release
 from nacre.gateway.servers.config import ServerConfig, ServerList
 from nacre.ports.items.table import Table
 
@@ -26,10 +27,16 @@ class Offer:
     kind: str
     where: str
     source: str
-    problem: str
+    state: str
     asked: datetime | None
     tools: int
     waiting: int
+    tokens: int = 0
+    latency: str = ""
+    opening: str = ""
+    error: str = ""
+    error_at: datetime | None = None
+    retry_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +59,16 @@ class Offers:
     problems: tuple[tuple[str, str], ...]
 
 
-def offers(table: Table, lists: Mapping[str, ServerList]) -> Offers:
+def offers(table: Table, lists: Mapping[str, ServerList], now: datetime) -> Offers:
     """Return every server that is configured or has pins, by name."""
     entries = StoredCatalogue(lambda: table).load()
     pins = Pins(table, GLOBAL)
     by_name: dict[str, Offer] = {}
     for source, listed in lists.items():
         for config in listed.servers:
-            entry = entries.get(config.name)
-            current = entry if entry is not None and entry.digest == config.digest else None
+            health = report(config, entries.get(config.name), now.timestamp())
             counts = _tool_counts(pins, config.name)
-            by_name.setdefault(config.name, _offer(config, source, current, counts))
+            by_name.setdefault(config.name, _offer(config, source, health, counts))
     for name in pins.servers():
         if name not in by_name:
             counts = _tool_counts(pins, name)
@@ -111,23 +117,35 @@ def _tool_counts(pins: Pins, server: str) -> tuple[int, int]:
     return tools, sum(pin.state != "trusted" for pin in server_pins)
 
 
-def _offer(
-    config: ServerConfig, source: str, entry: Entry | None, counts: tuple[int, int]
-) -> Offer:
+def _offer(config: ServerConfig, source: str, health: Report, counts: tuple[int, int]) -> Offer:
     tools, waiting = counts
-    if entry is not None and entry.offered is not None:
-        tools = len(entry.offered.tools)
     return Offer(
         name=config.name,
         shown=printable(config.name),
         kind=config.kind,
         where=printable(config.where()),
         source=printable(source),
-        problem=printable(entry.problem or "") if entry is not None else "",
-        asked=datetime.fromtimestamp(entry.at, UTC) if entry is not None and entry.at else None,
-        tools=tools,
+        state=health.state,
+        asked=_moment(health.asked_at),
+        tools=health.tools or tools,
         waiting=waiting,
+        tokens=health.tokens,
+        latency=_duration(health.latency),
+        opening=_duration(health.opening),
+        error=printable(health.error),
+        error_at=_moment(health.error_at),
+        retry_at=_moment(health.retry_at),
     )
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
 def _pinned(pin: Pin) -> PinnedTool:

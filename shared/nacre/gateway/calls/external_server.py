@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from nacre.core.backoff import Chance, even, pause
 from nacre.core.errors import (
     LoginNeededError,
     NacreError,
@@ -36,19 +37,25 @@ if TYPE_CHECKING:
 class CircuitBreaker:
     """Counts failures in a row; above the limit it lets one call through after each pause."""
 
-    def __init__(self, server: str, tick: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, server: str, tick: Callable[[], float] = time.monotonic, chance: Chance = even
+    ) -> None:
         self._server = server
         self._tick = tick
+        self._chance = chance
         self._guard = Lock()
         self._failures = 0
-        self._pause = UPSTREAM_PAUSE_SECONDS
+        self._is_call = False  # whether a call was among them
+        self._is_trial = False  # whether one is let through after a pause
         self._until = 0.0
         self._reason = ""
 
     @property
-    def is_open(self) -> bool:
-        """True while the server is left alone."""
-        return self._failures >= UPSTREAM_FAILURES and self._tick() < self._until
+    def seconds_left(self) -> float:
+        """How long the server is left alone from now on; 0 if it may be called."""
+        if self._failures < UPSTREAM_FAILURES:
+            return 0.0
+        return max(0.0, self._until - self._tick())
 
     def check(self) -> None:
         """Raise UpstreamError while the server is left alone."""
@@ -60,25 +67,45 @@ class CircuitBreaker:
                 raise UpstreamError(
                     self._server,
                     f"{self._reason or 'has failed'}; it is tried again in {seconds:.0f} s",
+                    is_fault=False,
                 )
             # This call goes through; calls that arrive while it runs are refused.
-            self._until = self._tick() + self._pause
+            self._until = self._tick() + self._pause()
+            self._is_trial = True
 
-    def record_failure(self, reason: str) -> None:
-        """Count a failure."""
+    def record_failure(self, reason: str, *, is_call: bool = False) -> None:
+        """Count a failure, of a call or of a list."""
         with self._guard:
             self._failures += 1
+            self._is_call = self._is_call or is_call
+            self._is_trial = False
             self._reason = reason
-            if self._failures > UPSTREAM_FAILURES:
-                self._pause = min(2 * self._pause, UPSTREAM_LONGEST_PAUSE_SECONDS)
-            self._until = self._tick() + self._pause
+            self._until = self._tick() + self._pause()
+
+    def record_list(self) -> None:
+        """Forget the failures to list, but not those of calls."""
+        with self._guard:
+            if not self._is_call:
+                self._failures = 0
+            elif self._is_trial:
+                # The list belonged to the call that was let through, which follows now. A server
+                # that ends with each call must not start again for every one.
+                self._until = 0.0
 
     def record_success(self) -> None:
-        """Forget all failures."""
+        """Forget all failures, because a call has succeeded."""
         if self._failures:
             with self._guard:
                 self._failures = 0
-                self._pause = UPSTREAM_PAUSE_SECONDS
+                self._is_call = self._is_trial = False
+
+    def _pause(self) -> float:
+        return pause(
+            self._failures - UPSTREAM_FAILURES + 1,
+            first=UPSTREAM_PAUSE_SECONDS,
+            longest=UPSTREAM_LONGEST_PAUSE_SECONDS,
+            chance=self._chance,
+        )
 
 
 _RESOURCE_NOT_FOUND = -32002  # the code of servers of the older generation
@@ -108,14 +135,16 @@ class ExternalServer:
         self._compared = 0  # the session whose offers were compared last
 
     def offered(self) -> Offered:
-        """Return the server's offer without the tools that the configuration leaves out; blocks."""
-        self._breaker.check()
+        """Return the server's offer without the tools that the configuration leaves out; blocks.
+
+        It is asked even while calls are refused, because only lists can end a pause by themselves.
+        """
         self.login_needed = None
         try:
             offered = sanitize(self._upstream.offered())
         except UpstreamError as error:
             raise self._failed(error) from error
-        self._breaker.record_success()
+        self._breaker.record_list()
         if self._bearer is not None and self._bearer.hides_resources():
             offered = replace(offered, resources=())
         takes = self.config.takes
@@ -136,7 +165,8 @@ class ExternalServer:
     ) -> Mapping[str, Any]:
         """Return the server's result, without its name and version.
 
-        Raises NewSessionError if the offer of the open session was not compared yet.
+        Raises UpstreamError while the server is left alone, and NewSessionError if the offer of the
+        open session was not compared yet.
         """
         self._breaker.check()
         if not self.is_compared:
@@ -146,7 +176,7 @@ class ExternalServer:
                 self.config.name, self._upstream, method, params, context, session=self._compared
             )
         except UpstreamError as error:
-            raise self._failed(error) from error
+            raise self._failed(error, is_call=True) from error
         except RelayedError as error:
             self._breaker.record_success()
             if method == "resources/read" and error.code == _RESOURCE_NOT_FOUND:
@@ -159,14 +189,19 @@ class ExternalServer:
         """End the session."""
         self._upstream.close()
 
-    def _failed(self, error: UpstreamError) -> UpstreamError:
+    @property
+    def seconds_left(self) -> float:
+        """How long its calls are refused from now on, because several have failed."""
+        return self._breaker.seconds_left
+
+    def _failed(self, error: UpstreamError, *, is_call: bool = False) -> UpstreamError:
         """Count the failure, and return the error to raise."""
         needed = None if self._bearer is None else self._bearer.take_need()
         if needed is not None:
             self.login_needed = needed
             return needed
         if error.is_fault:
-            self._breaker.record_failure(error.reason)
+            self._breaker.record_failure(error.reason, is_call=is_call)
         return error
 
 
@@ -212,13 +247,12 @@ def _plain(result: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def sanitize(offered: Offered) -> Offered:
     """Return the offer without entries that have no name, no schema, or too much depth."""
-    return Offered(
-        tuple(tool for tool in _usable(offered.tools, "name") if _has_object_schema(tool)),
-        tuple(_usable(offered.resources, "uri")),
-        tuple(_usable(offered.templates, "uriTemplate")),
-        tuple(_usable(offered.prompts, "name")),
-        offered.version,
-        offered.session,
+    return replace(
+        offered,
+        tools=tuple(tool for tool in _usable(offered.tools, "name") if _has_object_schema(tool)),
+        resources=tuple(_usable(offered.resources, "uri")),
+        templates=tuple(_usable(offered.templates, "uriTemplate")),
+        prompts=tuple(_usable(offered.prompts, "name")),
     )
 
 

@@ -3,23 +3,38 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from contextlib import suppress
+from typing import NamedTuple, Protocol
 
+from nacre.core.backoff import Chance, even
 from nacre.core.clock import Clock
 from nacre.core.coroutines import is_in_loop
 from nacre.core.errors import NacreError, UpstreamError
 from nacre.core.lazy_dataclasses import replace
-from nacre.core.limits import CHANGED_LIST_SECONDS, GATHER_SECONDS, GATHERED_SECONDS
+from nacre.core.limits import (
+    CHANGED_LIST_SECONDS,
+    GATHER_SECONDS,
+    GATHERED_SECONDS,
+)
 from nacre.firewall.entry.mounted_servers import CheckedOffer
 from nacre.gateway.calls.external_server import ExternalServer
+from nacre.gateway.catalogue.health import answered, failed, told
 from nacre.gateway.catalogue.store import Entries, Entry, StoredCatalogue
 from nacre.gateway.servers.config import ServerConfig
 from nacre.ports.upstream import Offered
 
-_RETRY_SECONDS = 30.0  # until a server that could not be asked is asked again
+_CLAIM_SECONDS = 30.0  # for one process to ask a server, before another one may
 _POLL_SECONDS = 0.02
 _FAILED = "could not be asked; the server's log says why"
+_SLOW = "takes longer than {seconds:g} s to list what it offers"
 _UNLISTED = "began a new session, and has not listed there what it offers; try again"
+
+
+class _Fetch(NamedTuple):
+    """A server that is being asked for its lists, and since when."""
+
+    finished: threading.Event
+    began: float
 
 
 class Watch(Protocol):
@@ -41,14 +56,16 @@ class Fetcher:
         *,
         is_stack: bool,
         on_entries: Callable[[Entries], None],
+        chance: Chance = even,
     ) -> None:
         self._catalogue = catalogue
         self._watch = watch
         self._clock = clock
         self._is_stack = is_stack
         self._on_entries = on_entries
+        self._chance = chance
         self._guard = threading.Lock()
-        self._running: dict[str, threading.Event] = {}
+        self._running: dict[str, _Fetch] = {}
         # How often each server announced changed lists, and how often when it was last fetched.
         self._announced: dict[str, int] = {}
         self._fetched: dict[str, int] = {}
@@ -67,17 +84,23 @@ class Fetcher:
     def fetch(
         self, servers: Sequence[ExternalServer], entries: Entries, *, waits: bool = True
     ) -> None:
-        """Ask these servers; wait for the unknown ones, for a limited time."""
+        """Ask these servers, all at once; wait for the unknown ones.
+
+        A server is waited for GATHER_SECONDS from when it was first asked, and not once for each
+        list. On a stack, which has no background, those that are due are waited for, too.
+        """
         if self._is_stack and servers:
             self._claim([server.config.name for server in servers])
         awaited = []
         for server in servers:
-            finished = self._start(server)
+            fetch = self._start(server)
             if waits and (self._is_stack or _is_unknown(server.config, entries)):
-                awaited.append(finished)
-        deadline = time.monotonic() + GATHER_SECONDS
-        for finished in awaited:
-            finished.wait(max(0.0, deadline - time.monotonic()))
+                awaited.append((server, fetch))
+        for server, fetch in awaited:
+            left = fetch.began + GATHER_SECONDS - time.monotonic()
+            if not fetch.finished.wait(max(0.0, left)) and self._is_stack:
+                # The function may be frozen now, and the answer lost.
+                self._store_failure(server, _SLOW.format(seconds=GATHER_SECONDS))
 
     def fetch_now(self, server: ExternalServer) -> Entry:
         """Ask one server, store its entry, and return it."""
@@ -94,10 +117,44 @@ class Fetcher:
             self._store_failure(server, _FAILED)
             raise
         entry = Entry(server.config.digest, now, watched.offered, watched.waiting, watched.flagged)
-        self._store(name, lambda _old: entry)
+        stored = self._store(
+            name, lambda old: replace(entry, health=answered(old, server.config, offered))
+        )
         server.compared(offered)
         self._fetched[name] = announced
-        return entry
+        return stored
+
+    def note_failure(self, server: ExternalServer, reason: str) -> None:
+        """Store that a call has failed, so that the owner sees it.
+
+        On a stack only a pause is stored, because each write is one of all lists together.
+        """
+        left = server.seconds_left
+        if self._is_stack:
+            if left:
+                self._store_call_failure(server, reason, left)
+            return
+        threading.Thread(
+            target=self._store_call_failure, args=(server, reason, left), daemon=True
+        ).start()
+
+    def _store_call_failure(self, server: ExternalServer, reason: str, left: float) -> None:
+        now = self._clock().timestamp()
+
+        def noted(entries: Entries) -> Entries:
+            entry = entries.get(server.config.name)
+            if entry is None or entry.digest != server.config.digest:
+                return entries
+            health = replace(
+                entry.health,
+                error=told(reason),
+                error_at=now,
+                paused_until=now + left if left else 0.0,
+            )
+            return {**entries, server.config.name: replace(entry, health=health)}
+
+        with suppress(NacreError):  # the caller hears of the failure anyway
+            self._catalogue.update(noted)
 
     # Servers that announce changed lists.
 
@@ -131,7 +188,7 @@ class Fetcher:
         may_await = is_in_loop()
         deadline = time.monotonic() + CHANGED_LIST_SECONDS
         while not is_done():
-            finished = self._start(server)
+            finished = self._start(server).finished
             while not finished.is_set():
                 if time.monotonic() >= deadline:
                     return False
@@ -149,22 +206,15 @@ class Fetcher:
         return entry is None or entry.problem is not None
 
     def _store_failure(self, server: ExternalServer, problem: str) -> Entry:
-        config = server.config
-        at = self._clock().timestamp() - GATHERED_SECONDS + _RETRY_SECONDS
+        config, now = server.config, self._clock().timestamp()
+        return self._store(config.name, lambda old: failed(old, config, problem, now, self._chance))
 
-        def failed(old: Entry | None) -> Entry:
-            if old is None or old.digest != config.digest:
-                return Entry(config.digest, at, None, problem=problem)
-            return replace(old, at=at, problem=problem)
-
-        return self._store(config.name, failed)
-
-    def _start(self, server: ExternalServer) -> threading.Event:
+    def _start(self, server: ExternalServer) -> "_Fetch":
         name = server.config.name
         with self._guard:
             if name in self._running:
                 return self._running[name]
-            finished = self._running[name] = threading.Event()
+            fetch = self._running[name] = _Fetch(threading.Event(), time.monotonic())
 
         def run() -> None:
             try:
@@ -174,14 +224,14 @@ class Fetcher:
             finally:
                 with self._guard:
                     self._running.pop(name, None)
-                finished.set()
+                fetch.finished.set()
 
         threading.Thread(target=run, name=f"gather-{name}", daemon=True).start()
-        return finished
+        return fetch
 
     def _claim(self, names: Sequence[str]) -> None:
         """Keep other processes from asking the same servers for a moment."""
-        at = self._clock().timestamp() - GATHERED_SECONDS + _RETRY_SECONDS
+        at = self._clock().timestamp() - GATHERED_SECONDS + _CLAIM_SECONDS
 
         def claimed(entries: Entries) -> Entries:
             mine = {

@@ -11,7 +11,7 @@ from nacre.gateway.servers.config import Problem, ServerConfig
 from nacre.protocol.surface import WireTool
 
 MISSING = "nacre/missing"  # in the `_meta` of a list
-_NOT_ASKED = "was not asked yet"
+_NOT_ASKED = "has not answered yet"
 
 Configs = Mapping[str, ServerConfig]
 

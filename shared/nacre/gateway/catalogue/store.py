@@ -16,7 +16,25 @@ from nacre.ports.items.table import Item, Key, Table
 from nacre.ports.upstream import Offered
 
 KEY = Key("GATEWAY", "CATALOGUE")
+_HEALTH = ("latency", "opening", "failures", "error", "error_at", "paused_until")
 _LISTS = ("tools", "resources", "templates", "prompts")
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a server has answered: the seconds of its last list, and its last failure.
+
+    `latency` and `opening` are those of Offered; `opening` is kept while a session stays open.
+    `failures` counts lists that failed in a row. `error` stays after the server has recovered.
+    Calls are refused until `paused_until`, in seconds since 1970.
+    """
+
+    latency: float = 0.0
+    opening: float = 0.0
+    failures: int = 0
+    error: str = ""
+    error_at: float = 0.0
+    paused_until: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +51,7 @@ class Entry:
     waiting: Mapping[str, str] = field(default_factory=dict)
     flagged: Mapping[str, str] = field(default_factory=dict)
     problem: str | None = None
+    health: Health = field(default=Health(), compare=False)  # lists do not depend on it
 
 
 Entries = Mapping[str, Entry]
@@ -67,13 +86,18 @@ class StoredCatalogue:
             nonlocal changed
             entries = _unpacked(item)
             changed = change(entries)
-            return (
-                None if changed == entries and item is not None else {"entries": _packed(changed)}
-            )
+            is_same = item is not None and _is_same(changed, entries)
+            return None if is_same else {"entries": _packed(changed)}
 
         problem = "what servers offer cannot be kept now"
         change_item(self._table(), KEY, packed, problem=problem)
         return changed
+
+
+def _is_same(entries: Entries, others: Entries) -> bool:
+    return entries == others and all(
+        entry.health == others[name].health for name, entry in entries.items()
+    )
 
 
 def release(catalogue: StoredCatalogue, server: str, tools: Collection[str]) -> None:
@@ -138,11 +162,12 @@ def _entry_value(entry: Entry) -> dict[str, Any]:
         "waiting": dict(entry.waiting),
         "flagged": dict(entry.flagged),
         "problem": entry.problem,
+        "health": {name: getattr(entry.health, name) for name in _HEALTH},
     }
 
 
 def _entry(value: Mapping[str, Any]) -> Entry:
-    offered = value["offered"]
+    offered, health = value["offered"], value.get("health") or {}
     return Entry(
         str(value["digest"]),
         float(value["at"]),
@@ -158,4 +183,5 @@ def _entry(value: Mapping[str, Any]) -> Entry:
         value["waiting"],
         value["flagged"],
         value["problem"],
+        Health(**{name: health[name] for name in _HEALTH if name in health}),
     )

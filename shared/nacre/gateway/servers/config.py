@@ -7,7 +7,12 @@ from urllib.parse import urlsplit
 
 from nacre.core.errors import ConfigurationError, InvalidInputError, NacreError
 from nacre.core.lazy_dataclasses import dataclass, field
-from nacre.core.limits import UPSTREAM_CALLS, UPSTREAM_OPEN_SECONDS, UPSTREAM_SECONDS
+from nacre.core.limits import (
+    UPSTREAM_ALIVE_SECONDS,
+    UPSTREAM_CALLS,
+    UPSTREAM_OPEN_SECONDS,
+    UPSTREAM_SECONDS,
+)
 from nacre.firewall.content.digests import digest
 from nacre.firewall.rules.arguments.base_folders import NONE, absolute_bases
 from nacre.firewall.rules.globs.matching import matches
@@ -30,7 +35,8 @@ _TEXTS = ("command", "cwd", "url", "httpUrl", "serverUrl", "type", "transport")
 _OWN = (
     *("command", "args", "env", "cwd", "type", "transport", "url", "headers", "disabled"),
     *("httpUrl", "serverUrl", "allowed_tools", "disallowed_tools", "read_tools"),
-    *("timeout_seconds", "open_seconds", "concurrency", "offers", "base", "oauth"),
+    *("timeout_seconds", "open_seconds", "keep_alive_seconds", "concurrency", "offers", "base"),
+    "oauth",
 )
 _OAUTH = ("client_id", "client_secret", "scopes")
 
@@ -65,6 +71,7 @@ class ServerConfig:
     read_tools: tuple[str, ...] = ()
     timeout: float = UPSTREAM_SECONDS
     open_timeout: float = UPSTREAM_OPEN_SECONDS
+    keep_alive: float = UPSTREAM_ALIVE_SECONDS  # between pings of a session at a URL; 0 sends none
     concurrency: int = UPSTREAM_CALLS
     offers: tuple[str, ...] = OFFERS
     base: tuple[str, ...] = ()
@@ -169,6 +176,7 @@ def server_from(given_name: str, entry: Any) -> ServerConfig:
         read_tools=_strings(name, entry, "read_tools") or (),
         timeout=_seconds(name, entry, "timeout_seconds", UPSTREAM_SECONDS),
         open_timeout=_seconds(name, entry, "open_seconds", UPSTREAM_OPEN_SECONDS),
+        keep_alive=_keep_alive(name, entry),
         concurrency=_count(name, entry),
         offers=_offers(name, entry),
         base=_base(name, entry),
@@ -200,7 +208,7 @@ def unknown_keys(entry: Mapping[str, Any]) -> list[str]:
 def _check(name: str, entry: Mapping[str, Any]) -> None:
     for key in unknown_keys(entry):
         # A misspelled list of tools would offer every tool.
-        similar = get_close_matches(key, _OWN[-11:], n=1, cutoff=0.8)
+        similar = get_close_matches(key, _OWN[-12:], n=1, cutoff=0.8)
         if similar:
             raise ConfigurationError(f"'{name}': unknown key '{key[:60]}'; write '{similar[0]}'")
     for key in _TEXTS:
@@ -282,6 +290,18 @@ def _seconds(name: str, entry: Mapping[str, Any], key: str, default: float) -> f
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 3600:
         raise ConfigurationError(f"'{name}': '{key}' must be a number of seconds up to 3600")
     return float(value)
+
+
+def _keep_alive(name: str, entry: Mapping[str, Any]) -> float:
+    """Return the seconds between pings; 0 is none, and less than one would be a flood."""
+    key = "keep_alive_seconds"
+    value = entry.get(key, UPSTREAM_ALIVE_SECONDS)
+    if key not in entry or (value == 0 and not isinstance(value, bool)):
+        return float(value)
+    seconds = _seconds(name, entry, key, UPSTREAM_ALIVE_SECONDS)
+    if seconds < 1:
+        raise ConfigurationError(f"'{name}': '{key}' must be at least 1, or 0 for no pings")
+    return seconds
 
 
 def _count(name: str, entry: Mapping[str, Any]) -> int:

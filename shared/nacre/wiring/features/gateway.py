@@ -62,4 +62,4 @@ def build_mounts(
         from nacre.wiring.this_machine import on_this_machine
 
         sources = replace(sources, here=on_this_machine())
-    return Mounts(sources, ports.clock, is_stack=ports.is_stack)
+    return Mounts(sources, ports.clock, is_stack=ports.is_stack, chance=ports.rng.random)

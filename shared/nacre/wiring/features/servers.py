@@ -83,13 +83,17 @@ def server_opener(
     def opened(
         config: "ServerConfig", owner: str | None, changed: Callable[[], None]
     ) -> "ExternalServer":
-        from nacre.gateway.calls.external_server import ExternalServer
+        from nacre.gateway.calls.external_server import CircuitBreaker, ExternalServer
 
         with lock:  # one event loop, however many threads open servers
             connect, relay = shared()
         bearer = logins.bearer(config, owner)
         return ExternalServer(
-            config, lambda config: connect(config, bearer, changed), relay, bearer=bearer
+            config,
+            lambda config: connect(config, bearer, changed),
+            relay,
+            CircuitBreaker(config.name, chance=ports.rng.random),
+            bearer=bearer,
         )
 
     return opened
@@ -121,7 +125,9 @@ def _connecting(
         seconds = config.timeout
         if is_stack:
             seconds = min(seconds, STACK_UPSTREAM_SECONDS)
-            config = replace(config, open_timeout=min(config.open_timeout, STACK_OPEN_SECONDS))
+            # A function that is frozen between calls sends no pings.
+            open_timeout = min(config.open_timeout, STACK_OPEN_SECONDS)
+            config = replace(config, open_timeout=open_timeout, keep_alive=0.0)
         return McpUpstream(config, loop, transports, seconds=seconds, changed=changed)
 
     return connect
