@@ -1,11 +1,14 @@
 """Servers that crash, hang, die or are slow: nobody else waits, and their owner is told."""
 
+import json
 import math
 import os
 import threading
 from dataclasses import replace
 from pathlib import Path
+from queue import Queue
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,13 +16,14 @@ from hypothesis import strategies as st
 
 from nacre.core.backoff import pause
 from nacre.core.coroutines import Looper
-from nacre.gateway.catalogue.health import Report, answered, failed, report
+from nacre.gateway.catalogue.health import Report, answered, duration, failed, report
 from nacre.gateway.catalogue.store import Entry, Health, StoredCatalogue
 from nacre.gateway.qualified_names import exposed_name
 from nacre.gateway.servers.config import server_from
 from nacre.ports.upstream import Offered
+from tests.gateway.http_upstream import Upstream, http_upstream
 from tests.gateway.test_new_sessions import Sessions, sessions, told
-from tests.gateway.test_served import behind, list_tools, odd
+from tests.gateway.test_served import behind, definition, list_tools, odd
 from tests.scaffolding.gateway_world import World, world
 from tests.scaffolding.waiting import until
 
@@ -139,14 +143,14 @@ def test_a_program_that_hangs_in_a_list_is_replaced(
 
 def test_a_program_that_answers_anything_stays(tmp_path: Path) -> None:
     with behind(tmp_path, timeout_seconds=0.5) as gateway:
+        program = (tmp_path / "pid").read_text()
         told(gateway, "mcp__odd__silent")
         told(gateway, "mcp__odd__silent")  # the check after the first one has ended by now
         again = gateway.call("mcp__odd__echo")
-        pid = int((tmp_path / "pid").read_text())
-        starts = runs(pid)
+        same = (tmp_path / "pid").read_text()
 
     assert "isError" not in again
-    assert starts
+    assert same == program
 
 
 def test_a_server_that_comes_back_is_asked_again_by_a_call(tmp_path: Path) -> None:
@@ -182,6 +186,74 @@ def test_a_session_that_ended_unnoticed_is_found_before_the_next_call(
 
     assert server.asked.count("initialize") == 2
     assert server.asked.count("tools/call") == 2  # none met a session that had ended
+
+
+class Streams:
+    """A server of the older kind of stream; streams in `lost` take messages and answer nothing."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self.asked: list[tuple[str, str]] = []  # streams and methods
+        self.lost: set[str] = set()
+        self.answers: dict[str, Queue[bytes | None]] = {}
+        handler: Any = upstream.server.RequestHandlerClass
+        handler.do_GET = lambda request: self.stream(request)
+        handler.do_POST = lambda request: self.take(request)
+
+    def stream(self, request: Any) -> None:
+        name = str(len(self.answers))
+        answers = self.answers[name] = Queue()
+        request.send_response(200)
+        request.send_header("content-type", "text/event-stream")
+        request.end_headers()
+        request.wfile.write(b"event: endpoint\ndata: /stream/%s\n\n" % name.encode())
+        while (answer := answers.get()) is not None:
+            request.wfile.write(b"event: message\ndata: " + answer + b"\n\n")
+
+    def take(self, request: Any) -> None:
+        body = json.loads(request.rfile.read(int(request.headers["content-length"])))
+        name, method = request.path.rpartition("/")[2], body["method"]
+        self.asked.append((name, method))
+        results: dict[str, Any] = {
+            "initialize": {
+                "protocolVersion": "2024-11-05",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "web", "version": "1"},
+            },
+            "tools/list": {"tools": [definition("echo")]},
+            "tools/call": {"content": [{"type": "text", "text": "called"}]},
+            "ping": {},
+        }
+        outcome: dict[str, Any] = {"error": {"code": -32601, "message": "Method not found"}}
+        if method in results:
+            outcome = {"result": results[method]}
+        if "id" in body and name not in self.lost:
+            answer = {"jsonrpc": "2.0", "id": body["id"], **outcome}
+            self.answers[name].put(json.dumps(answer).encode())
+        request.reply(202, b"", "text/plain")
+
+    def close(self) -> None:
+        for answers in self.answers.values():
+            answers.put(None)
+
+
+def test_a_stream_that_was_lost_unnoticed_is_found_before_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call in it would wait in vain: nobody ever says that the stream is lost."""
+    monkeypatch.setattr("nacre.gateway.servers.config.UPSTREAM_ALIVE_SECONDS", 0.02)
+    with http_upstream() as upstream:
+        server = Streams(upstream)
+        entry = {"url": upstream.url.replace("/mcp", "/sse"), "timeout_seconds": 1}
+        with world(tmp_path / "w", {"web": entry}) as gateway:
+            gateway.tools()
+            assert told(gateway, "mcp__web__echo") == "called"
+            server.lost.add("0")
+            until(lambda: not has_session(gateway, "web"))
+            assert told(gateway, "mcp__web__echo") == "called"
+        server.close()
+
+    calls = [name for name, method in server.asked if method == "tools/call"]
+    assert calls == ["0", "1"]
 
 
 def test_an_error_answers_a_ping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,6 +326,11 @@ def test_a_state_follows_from_what_is_stored(
 ) -> None:
     found = report(CONFIG, entry, now=1010.0)
     assert (found.state, found.retry_at) == (state, retry_at)
+
+
+def test_durations_are_written_for_people() -> None:
+    shown = [duration(seconds) for seconds in (None, 0.0004, 0.0016, 0.25, 1.46)]
+    assert shown == ["", "<1 ms", "2 ms", "250 ms", "1.5 s"]
 
 
 def test_each_failure_to_list_doubles_the_pause_and_a_list_ends_it() -> None:

@@ -49,6 +49,8 @@ def report_of(config: ServerConfig, entry: Entry | None) -> "Report":
 
 def row(config: ServerConfig, source: str, entry: Entry | None) -> tuple[str, ...]:
     """Return the line about a server in a table; `HEAD` names its columns."""
+    from nacre.gateway.catalogue.health import duration
+
     health = report_of(config, entry)
     waiting = len(entry.waiting) if entry is not None and health.tools else 0
     return (
@@ -60,7 +62,7 @@ def row(config: ServerConfig, source: str, entry: Entry | None) -> tuple[str, ..
         if waiting
         else _known(health.tools),
         _known(health.tokens),
-        "-" if health.latency is None else f"{1000 * health.latency:.0f} ms",
+        duration(health.latency) or "-",
         source,
     )
 

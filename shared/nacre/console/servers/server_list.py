@@ -8,7 +8,7 @@ from nacre.core.errors import ConflictError, NotFoundError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.approvals.form import printable
 from nacre.firewall.pins import GLOBAL, Pin, Pins
-from nacre.gateway.catalogue.health import Report, report
+from nacre.gateway.catalogue.health import Report, duration, report
 from nacre.gateway.catalogue.store import StoredCatalogue, release
 from nacre.gateway.servers.config import ServerConfig, ServerList
 from nacre.ports.items.table import Table
@@ -130,8 +130,8 @@ def _offer(config: ServerConfig, source: str, health: Report, counts: tuple[int,
         tools=health.tools or tools,
         waiting=waiting,
         tokens=health.tokens,
-        latency=_duration(health.latency),
-        opening=_duration(health.opening),
+        latency=duration(health.latency),
+        opening=duration(health.opening),
         error=printable(health.error),
         error_at=_moment(health.error_at),
         retry_at=_moment(health.retry_at),
@@ -140,12 +140,6 @@ def _offer(config: ServerConfig, source: str, health: Report, counts: tuple[int,
 
 def _moment(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-
-
-def _duration(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
 def _pinned(pin: Pin) -> PinnedTool:

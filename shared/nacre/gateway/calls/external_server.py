@@ -52,7 +52,7 @@ class CircuitBreaker:
 
     @property
     def seconds_left(self) -> float:
-        """How long the server is left alone from now on; 0 if it may be called."""
+        """Seconds for which the server is left alone; 0 if it may be called."""
         if self._failures < UPSTREAM_FAILURES:
             return 0.0
         return max(0.0, self._until - self._tick())
@@ -191,7 +191,7 @@ class ExternalServer:
 
     @property
     def seconds_left(self) -> float:
-        """How long its calls are refused from now on, because several have failed."""
+        """Seconds for which calls are refused, because several have failed."""
         return self._breaker.seconds_left
 
     def _failed(self, error: UpstreamError, *, is_call: bool = False) -> UpstreamError:

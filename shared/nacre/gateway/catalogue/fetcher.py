@@ -153,7 +153,7 @@ class Fetcher:
             )
             return {**entries, server.config.name: replace(entry, health=health)}
 
-        with suppress(NacreError):  # the caller hears of the failure anyway
+        with suppress(Exception):  # the store may be closed by now, and the caller was told
             self._catalogue.update(noted)
 
     # Servers that announce changed lists.

@@ -1,4 +1,4 @@
-"""How other servers are doing, for their owner: state, latency, last error and cost."""
+"""Reports on other servers for their owner: state, latency, last error and cost."""
 
 import json
 from typing import Any, Literal
@@ -65,6 +65,15 @@ def report(config: ServerConfig, entry: Entry | None, now: float) -> Report:
         asked_at=entry.at if state in ("ok", "paused") else None,
         retry_at=retry_at,
     )
+
+
+def duration(seconds: float | None) -> str:
+    """Return a duration for people: "1.5 s", "40 ms", "<1 ms"; no text for None."""
+    if seconds is None:
+        return ""
+    if seconds >= 1:
+        return f"{seconds:.1f} s"
+    return f"{1000 * seconds:.0f} ms" if seconds >= 0.001 else "<1 ms"
 
 
 def schema_tokens(server: str, offered: Offered) -> int:

@@ -22,7 +22,7 @@ _LISTS = ("tools", "resources", "templates", "prompts")
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a server has answered: the seconds of its last list, and its last failure.
+    """The duration of a server's last list, and its last failure.
 
     `latency` and `opening` are those of Offered; `opening` is kept while a session stays open.
     `failures` counts lists that failed in a row. `error` stays after the server has recovered.
