@@ -52,6 +52,7 @@ def folder_of(root: Path, name: str) -> Path:
     return folder
 
 
+@pytest.mark.requirement("002.external.hanging")
 def test_a_list_does_not_wait_again_for_a_server_that_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +97,7 @@ def test_a_program_that_hangs_at_its_start_ends_with_nacre(
     until(lambda: not runs(int(pid.read_text())))
 
 
+@pytest.mark.requirement("002.external.failing-calls")
 def test_a_server_that_ends_with_each_call_is_left_alone(tmp_path: Path) -> None:
     with behind(tmp_path) as gateway:
         texts = [told(gateway, "mcp__odd__dies") for _ in range(4)]

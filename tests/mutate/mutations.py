@@ -247,6 +247,18 @@ MUTATIONS: tuple[Mutation, ...] = (
         "            except LeaseHeldError as error:\n                if True:",
     ),
     Mutation(
+        "002.external.hanging",
+        "gateway/catalogue/fetcher.py",
+        "            left = fetch.began + GATHER_SECONDS - time.monotonic()",
+        "            left = GATHER_SECONDS",
+    ),
+    Mutation(
+        "002.external.failing-calls",
+        "gateway/calls/external_server.py",
+        "            if not self._is_call:\n",
+        "            if True:\n",
+    ),
+    Mutation(
         "002.names.qualified", "gateway/qualified_names.py", 'PREFIX = "mcp__"', 'PREFIX = "mcp--"'
     ),
     Mutation(

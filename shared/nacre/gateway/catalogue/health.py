@@ -79,8 +79,8 @@ def duration(seconds: float | None) -> str:
 def schema_tokens(server: str, offered: Offered) -> int:
     """Estimate the tokens of a server's tools in a model's context.
 
-    Names, descriptions and schemas of arguments are counted as compact JSON. Models differ, by a
-    fifth or so.
+    Names, descriptions and schemas of arguments are counted as compact JSON. Each model counts
+    differently.
     """
     size = sum(len(_shown(server, tool).encode("utf-8", "replace")) for tool in offered.tools)
     return -(-size // SCHEMA_TOKEN_BYTES)
