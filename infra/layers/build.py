@@ -40,6 +40,7 @@ LAPTOP_ONLY = (
     "nacre.cli",
     "nacre.faces.http",
     "nacre.faces.stdio",
+    "nacre.firewall.confine",
     "nacre.firewall.proxy.http",
     "nacre.firewall.proxy.stdio.pipes",
     "nacre.firewall.proxy.stdio.relay",

@@ -1,0 +1,160 @@
+"""Servers of npm and PyPI that a client starts with `npx` or `uvx`, installed before they start.
+
+Both programs fetch code and run it in one step. A confined server must not write to their caches,
+which other programs run from, so it is installed into a folder of its own first. No code of the
+package runs meanwhile: npm runs no scripts of packages, and uv takes built wheels only.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from shutil import which
+
+from nacre.core.errors import ConfigurationError
+from nacre.core.lazy_dataclasses import dataclass
+
+_SECONDS = 300
+_READY = ".ready"
+_FROM = "--from"
+_PYTHON = ("-p", "--python")
+
+
+@dataclass(frozen=True, slots=True)
+class _Package:
+    """A package as a command line names it, the program of it that runs, and its arguments."""
+
+    spec: str
+    program: str
+    arguments: tuple[str, ...]
+    python: str = ""
+
+
+def is_package(command: Sequence[str]) -> bool:
+    """Tell whether a command fetches a package and runs it."""
+    return Path(command[0]).name in ("npx", "uvx")
+
+
+def installed(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    tell: Callable[[str], None],
+) -> tuple[str, ...]:
+    """Return the command that runs a package from its own folder, where it is installed once.
+
+    Raise ConfigurationError if it cannot be.
+    """
+    kind = Path(command[0]).name
+    package = _npm_package(command) if kind == "npx" else _python_package(command)
+    name = sha256("\0".join([kind, package.spec, package.python]).encode()).hexdigest()[:16]
+    place = folder / f"{kind}-{name}"
+    if not (place / _READY).exists():
+        tell(f"installing {package.spec} into {place}, once")
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True, mode=0o700)
+        install = _install_npm if kind == "npx" else _install_python
+        install(command[0], package, place, environment)
+        (place / _READY).write_text(package.spec, encoding="utf-8")
+    program = _npm_program(place, package) if kind == "npx" else _python_program(place, package)
+    return (*program, *package.arguments)
+
+
+def _npm_package(command: Sequence[str]) -> _Package:
+    words = list(command[1:])
+    while words and words[0] in ("-y", "--yes", "-q", "--quiet"):
+        words.pop(0)
+    if not words or words[0].startswith("-"):
+        option = words[0] if words else "no package"
+        raise ConfigurationError(
+            f"npx with {option} cannot be confined; write 'npx -y PACKAGE', or install the server "
+            "and give 'node' with its file"
+        )
+    return _Package(words[0], "", tuple(words[1:]))
+
+
+def _python_package(command: Sequence[str]) -> _Package:
+    words = list(command[1:])
+    spec = python = ""
+    while words and words[0].startswith("-"):
+        option, equals, value = words.pop(0).partition("=")
+        if option not in (_FROM, *_PYTHON) or not (equals or words):
+            raise ConfigurationError(
+                f"uvx with {option} cannot be confined; write 'uvx PACKAGE' or 'uvx --from PACKAGE "
+                "PROGRAM', or install the server and give its own command"
+            )
+        value = value if equals else words.pop(0)
+        if option == _FROM:
+            spec = value
+        else:
+            python = value
+    if not words:
+        raise ConfigurationError("uvx names no package; write 'uvx PACKAGE'")
+    program, _, version = words[0].partition("@")
+    if not spec:
+        spec = f"{program}=={version}" if version and version != "latest" else program
+    return _Package(spec, program, tuple(words[1:]), python)
+
+
+def _install_npm(npx: str, package: _Package, place: Path, env: Mapping[str, str]) -> None:
+    found = which(npx, path=env.get("PATH"))
+    npm = str(Path(found).with_name("npm")) if found else "npm"
+    options = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
+    _run([npm, "install", *options, "--prefix", str(place), "--", package.spec], env)
+
+
+def _install_python(uvx: str, package: _Package, place: Path, env: Mapping[str, str]) -> None:
+    found = which(uvx, path=env.get("PATH"))
+    uv = str(Path(found).with_name("uv")) if found else "uv"
+    python = ("--python", package.python) if package.python else ()
+    _run([uv, "venv", "--quiet", *python, str(place / "venv")], env)
+    target = ("--python", str(place / "venv" / "bin" / "python"))
+    _run(
+        [uv, "pip", "install", "--quiet", "--only-binary", ":all:", *target, "--", package.spec],
+        env,
+    )
+
+
+def _npm_program(place: Path, package: _Package) -> tuple[str, ...]:
+    """Return how to run the program of the installed package: node, and its file."""
+    modules = place / "node_modules"
+    try:
+        wanted = json.loads((place / "package.json").read_text(encoding="utf-8"))
+        (name,) = wanted["dependencies"]
+        manifest = json.loads((modules / name / "package.json").read_text(encoding="utf-8"))
+        programs = manifest["bin"]
+        if isinstance(programs, dict):
+            short = name.rpartition("/")[2]
+            only = next(iter(programs.values())) if len(programs) == 1 else None
+            programs = programs.get(short) or only
+        file = (modules / name / programs).resolve(strict=True)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigurationError(f"{package.spec} has no single program to run") from error
+    return ("node", str(file))
+
+
+def _python_program(place: Path, package: _Package) -> tuple[str, ...]:
+    file = place / "venv" / "bin" / package.program
+    if not file.is_file():
+        raise ConfigurationError(f"{package.spec} has no program '{package.program[:80]}'")
+    return (str(file),)
+
+
+def _run(line: Sequence[str], environment: Mapping[str, str]) -> None:
+    try:
+        done = subprocess.run(  # noqa: S603 - npm or uv, with the package that the owner names
+            list(line),
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ConfigurationError(f"{line[0]} cannot install the server: {error}") from error
+    if done.returncode:
+        last = done.stderr.decode(errors="replace").strip()[-400:]
+        raise ConfigurationError(f"{Path(line[0]).name} cannot install the server: {last}")

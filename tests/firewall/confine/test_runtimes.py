@@ -1,0 +1,102 @@
+"""What the runtime of a command needs, without starting it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from nacre.core.errors import ConfigurationError
+from nacre.firewall.confine.packages import installed
+from nacre.firewall.confine.runtimes import REFUSED, runtime_of
+
+HOME = Path("/home/user")
+
+
+def program(file: Path, text: str = "#!/bin/sh\n") -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    file.chmod(0o755)
+    return file
+
+
+def roots(command: list[str], cwd: Path, path: str) -> dict[str, str]:
+    found = runtime_of(command, path, HOME, cwd).roots
+    return {root.path: root.access for root in sorted(found, key=lambda root: root.access)}
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_programs_that_would_start_the_server_elsewhere_are_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{name} cannot be confined: .+"):
+        runtime_of([f"/usr/bin/{name}", "run"], None, HOME, Path("/"))
+
+
+def test_a_missing_program_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no such program"):
+        runtime_of(["nowhere-at-all"], str(tmp_path), HOME, tmp_path)
+
+
+def test_a_script_of_node_needs_its_packages_and_nothing_above_them(tmp_path: Path) -> None:
+    node = program(tmp_path / "bin" / "node", "")
+    file = program(tmp_path / "app" / "node_modules" / "server" / "index.js", "")
+
+    found = roots(["node", str(file), "/data"], tmp_path, str(node.parent))
+
+    assert found[str(tmp_path / "app" / "node_modules")] == "read"
+    assert found[str(node)] == "run"
+    assert str(tmp_path / "app") not in found
+
+
+def test_a_script_in_a_package_needs_the_package(tmp_path: Path) -> None:
+    node = program(tmp_path / "bin" / "node", "")
+    program(tmp_path / "app" / "package.json", "{}")
+    file = program(tmp_path / "app" / "src" / "index.js", "")
+
+    assert roots([str(node), str(file)], tmp_path, "")[str(tmp_path / "app")] == "read"
+
+
+def test_a_script_in_the_home_gives_the_file_alone(tmp_path: Path) -> None:
+    node = program(tmp_path / "bin" / "node", "")
+    file = program(tmp_path / "home" / "server.js", "")
+    runtime = runtime_of([str(node), str(file)], "", tmp_path / "home", tmp_path)
+
+    read = {root.path for root in runtime.roots if root.path.startswith(str(tmp_path))}
+    assert read == {str(node), str(file)}
+
+
+def test_a_program_of_an_environment_needs_the_environment_and_its_python(tmp_path: Path) -> None:
+    python = program(tmp_path / "python" / "bin" / "python3.12", "")
+    (tmp_path / "python" / "lib").mkdir()
+    venv = tmp_path / "app" / ".venv"
+    program(venv / "pyvenv.cfg", f"home = {python.parent}\n")
+    (venv / "bin").mkdir()
+    (venv / "bin" / "python").symlink_to(python)
+    script = program(venv / "bin" / "server", f"#!{venv}/bin/python\n")
+
+    found = roots([str(script)], tmp_path, "")
+
+    assert found[str(venv)] == "read"
+    assert found[str(python)] == "run"
+    assert found[str(tmp_path / "python" / "lib")] == "read"
+    assert found[str(script)] == "run"
+    assert str(tmp_path / "app") not in found
+
+
+def test_a_program_needs_its_loader() -> None:
+    found = roots([sys.executable, "-c", "pass"], Path("/"), "")
+
+    assert [path for path, access in found.items() if access == "run" and "ld-" in path]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["npx"],
+        ["npx", "-c", "x"],
+        ["npx", "--package=a", "b"],
+        ["uvx"],
+        ["uvx", "--with", "a", "b"],
+    ],
+)
+def test_other_forms_of_npx_and_uvx_are_refused(command: list[str], tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"cannot be confined|names no package"):
+        installed(command, tmp_path, {}, lambda _: None)
