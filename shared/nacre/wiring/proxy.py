@@ -13,6 +13,7 @@ from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.judge import Judge
 from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage
 from nacre.firewall.pins import GLOBAL, Pins
+from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import NOWHERE, Surroundings
 from nacre.protocol.dispatch.request_state import RequestStates
 from nacre.wiring.compose import Home, compose
@@ -31,6 +32,7 @@ class ProxyParts:
 
     new_guard: Callable[..., Guard]
     look: Callable[[bytes, LargeMessage], LargeFindings | None]
+    policy: Callable[[], Policy]
     # The default owner's login to a remote server, by its name and its URL.
     login: "Callable[[str, str], Bearer]"
     close: Callable[[], None]
@@ -84,7 +86,7 @@ def open_proxy(
         limits.end_all()
         home.close()
 
-    return ProxyParts(new_guard, look, partial(_login, home), close)
+    return ProxyParts(new_guard, look, source.current, partial(_login, home), close)
 
 
 def _login(home: Home, server: str, url: str) -> "Bearer":

@@ -20,6 +20,23 @@ def test_a_value_may_begin_with_a_dash() -> None:
     assert parse(["--name", "-files", "--", "x"]).name == "-files"
 
 
+def test_a_confined_server_has_options_of_its_own() -> None:
+    options = ["--connect", "443", "--connect=53", "--read", "/a", "--write", "/b", "--run", "git"]
+
+    assert parse(["--confine", *options, "--env", "TOKEN", "--accept", "ioctl", "--", "x"]) == (
+        ProxyOptions(
+            command=("x",),
+            confine=True,
+            connect=("443", "53"),
+            read=("/a",),
+            write=("/b",),
+            run=("git",),
+            env=("TOKEN",),
+            accept=("ioctl",),
+        )
+    )
+
+
 def test_a_remote_server_has_options_of_its_own() -> None:
     headers = ["--header", "A=1", "--header=B=2", "--header-env", "C=VARIABLE"]
     where = ["--url", "https://example.com/mcp", "--listen", "127.0.0.1:0"]
@@ -38,6 +55,8 @@ def test_a_remote_server_has_options_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["--connect", "443", "--", "x"], "add --confine"),
+        (["--confine", "--url", "https://example.com"], "not for a --url"),
         ([], "no server is given"),
         (["--"], "there is no command after the two dashes"),
         (["npx", "-y", "x"], "'npx' is not an option; put the server's command after two dashes"),

@@ -21,7 +21,7 @@ def rights(
 ) -> Rights:
     where = Surroundings(is_local=True, home=str(folder), bases=bases)
     policy = load_policy(rules.replace("FOLDER", str(folder)), source="policy.toml")
-    return policy_rights(policy, "files", where, kept=kept, gaps=gaps)
+    return policy_rights(policy, "files", where, forbidden=kept, gaps=gaps)
 
 
 def rule(action: str, tool: str, **args: str) -> str:

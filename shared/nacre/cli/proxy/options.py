@@ -31,6 +31,13 @@ class ProxyOptions:
     timeout: str = ""
     base: tuple[str, ...] = ()
     pass_authorization: bool = False
+    confine: bool = False
+    connect: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
 
     def settings(self) -> "Settings":
         """Return the settings of the environment, changed by the options."""
@@ -54,8 +61,12 @@ _VALUED = {
     "--bearer-env": "bearer_env",
     "--timeout": "timeout",
 }
-_REPEATED = {"--header": "header", "--header-env": "header_env", "--base": "base"}
-_FLAGS = {"--pass-authorization": "pass_authorization"}
+_CONFINED = ("connect", "read", "write", "run", "env", "accept")
+_REPEATED = {
+    **{"--header": "header", "--header-env": "header_env", "--base": "base"},
+    **{f"--{name}": name for name in _CONFINED},
+}
+_FLAGS = {"--pass-authorization": "pass_authorization", "--confine": "confine"}
 _OF_A_URL = (
     *("listen", "transport", "header", "header_env", "bearer_env", "timeout"),
     "pass_authorization",
@@ -117,6 +128,13 @@ def _check(options: ProxyOptions, *, has_command: bool) -> None:
     if unsuitable:
         option = f"--{unsuitable[0].replace('_', '-')}"
         raise InvalidInputError(f"{option} is for servers with a --url, not for commands; {_HELP}")
+    alone = [name for name in _CONFINED if getattr(options, name)]
+    if alone and not options.confine:
+        raise InvalidInputError(f"--{alone[0]} is for confined servers; add --confine; {_HELP}")
+    if options.confine and not has_command:
+        raise InvalidInputError(
+            f"--confine is for servers that a command starts, not for a --url; {_HELP}"
+        )
     if options.transport not in ("", "http", "sse"):
         raise InvalidInputError(f"--transport: '{options.transport[:40]}' is not http or sse")
     if options.name and not (options.name.isprintable() and len(options.name) <= 128):

@@ -27,6 +27,16 @@ Options:
   --base DIR           A folder from which the server resolves relative paths. Name
                        all of them. May be repeated. [default: not known, so calls
                        with relative paths are asked about]
+  --confine            Start the server with no more rights than your rules name:
+                       folders, ports, and what its runtime needs. On Linux, by
+                       Landlock.
+  --connect PORT       With --confine: a TCP port to connect to. May be repeated,
+  --read DIR           as the next ones; a file or folder to read,
+  --write DIR          and one to change,
+  --run PROGRAM        a program that the server starts, such as git,
+  --env NAME           and a variable of the environment that it gets.
+  --accept NAME        Start although this gap stays open: denies, ports, ioctl or
+                       signals.
   --url URL            Where the server is.
   --url-env VARIABLE   The environment variable that holds the URL.
   --listen HOST:PORT   Answer HTTP here, such as 127.0.0.1:8080.

@@ -5,6 +5,13 @@ import sys
 from nacre.cli.exit_codes import tell
 from nacre.cli.proxy.options import ProxyOptions
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.firewall.confine.confined_server import ConfinedStart
+    from nacre.firewall.rules.policy import Policy
+    from nacre.firewall.rules.rule import Surroundings
+    from nacre.wiring.settings import Settings
+
 
 def run(options: ProxyOptions) -> int:
     """Relay until the server ends, and return its exit code."""
@@ -32,8 +39,19 @@ def run(options: ProxyOptions) -> int:
     bases = options.base and with_command_bases(options.base, options.command, str(Path.cwd()))
     where = with_bases(on_this_machine(), bases)
     parts = open_proxy(settings, name, where=where)
+    start = None
     try:
-        server = ServerProcess(options.command)
+        if options.confine:
+            start = _confined_start(options, name, where, settings, parts.policy())
+            server = ServerProcess(
+                start.command,
+                environment=start.environment,
+                stderr=start.stderr,
+                descriptors=start.descriptors,
+            )
+            start.release()
+        else:
+            server = ServerProcess(options.command)
         try:
             code = proxy_stdio(parts.new_guard(), server, look=parts.look)
         finally:
@@ -42,5 +60,28 @@ def run(options: ProxyOptions) -> int:
         tell(str(error))
         return error.code
     finally:
+        if start is not None:
+            start.close()
         parts.close()
     return end_like(code)
+
+
+def _confined_start(
+    options: ProxyOptions,
+    name: str,
+    where: "Surroundings",
+    settings: "Settings",
+    policy: "Policy",
+) -> "ConfinedStart":
+    from nacre.firewall.confine.confined_server import Wishes
+    from nacre.wiring.features.confine import confined_start, ports_in
+
+    wishes = Wishes(
+        connect=ports_in(options.connect),
+        read=options.read,
+        write=options.write,
+        run=options.run,
+        env=options.env,
+        accept=options.accept,
+    )
+    return confined_start(settings, policy, name, options.command, where, wishes)

@@ -61,11 +61,11 @@ def check_support(abi: int, rights: Rights) -> None:
         )
     missing = [name for name in _missing(abi, rights) if name not in rights.gaps]
     if missing:
-        what = "; ".join(f"{name}: {GAPS[name]}" for name in missing)
+        remaining = "; ".join(f"{name}: {GAPS[name]}" for name in missing)
         options = " ".join(f"--accept {name}" for name in missing)
         raise ConfigurationError(
-            f"this kernel (Landlock ABI {abi}) leaves open {what}. Accept that with {options}, or "
-            "use a newer kernel"
+            f"this kernel (Landlock ABI {abi}) leaves open {remaining}. Accept that with "
+            f"{options}, or use a newer kernel"
         )
 
 

@@ -32,11 +32,6 @@ class _Package:
     python: str = ""
 
 
-def is_package(command: Sequence[str]) -> bool:
-    """Tell whether a command fetches a package and runs it."""
-    return Path(command[0]).name in ("npx", "uvx")
-
-
 def installed(
     command: Sequence[str],
     folder: Path,
@@ -99,15 +94,15 @@ def _python_package(command: Sequence[str]) -> _Package:
 
 
 def _install_npm(npx: str, package: _Package, place: Path, env: Mapping[str, str]) -> None:
-    found = which(npx, path=env.get("PATH"))
-    npm = str(Path(found).with_name("npm")) if found else "npm"
+    file = which(npx, path=env.get("PATH"))
+    npm = str(Path(file).with_name("npm")) if file else "npm"
     options = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
     _run([npm, "install", *options, "--prefix", str(place), "--", package.spec], env)
 
 
 def _install_python(uvx: str, package: _Package, place: Path, env: Mapping[str, str]) -> None:
-    found = which(uvx, path=env.get("PATH"))
-    uv = str(Path(found).with_name("uv")) if found else "uv"
+    file = which(uvx, path=env.get("PATH"))
+    uv = str(Path(file).with_name("uv")) if file else "uv"
     python = ("--python", package.python) if package.python else ()
     _run([uv, "venv", "--quiet", *python, str(place / "venv")], env)
     target = ("--python", str(place / "venv" / "bin" / "python"))
@@ -121,8 +116,8 @@ def _npm_program(place: Path, package: _Package) -> tuple[str, ...]:
     """Return how to run the program of the installed package: node, and its file."""
     modules = place / "node_modules"
     try:
-        wanted = json.loads((place / "package.json").read_text(encoding="utf-8"))
-        (name,) = wanted["dependencies"]
+        project = json.loads((place / "package.json").read_text(encoding="utf-8"))
+        (name,) = project["dependencies"]
         manifest = json.loads((modules / name / "package.json").read_text(encoding="utf-8"))
         programs = manifest["bin"]
         if isinstance(programs, dict):

@@ -99,19 +99,19 @@ def policy_rights(
     server: str,
     where: Surroundings,
     *,
-    kept: Sequence[str] = (),
+    forbidden: Sequence[str] = (),
     gaps: tuple[str, ...] = (),
 ) -> Rights:
     """Return the rights that the allow rules about a server name.
 
-    A rule without a path gives the declared bases. `kept` are folders that no server gets, such as
-    Nacre's own data. Raise ConfigurationError if a rule cannot be held and `gaps` does not accept
-    it.
+    A rule without a path gives the declared bases. `forbidden` are folders that no server gets,
+    such as Nacre's own data. Raise ConfigurationError if a rule cannot be held and `gaps` does not
+    accept it.
     """
     rules = [rule for rule in policy.rules if _concerns(rule, server)]
     unsaid: list[str] = []
     ports: dict[int, Port] = {}
-    wanted: list[_Wanted] = []
+    candidates: list[_Wanted] = []
     for position, rule in enumerate(rules):
         if rule.action == "prompt" and any(map(_has_path, rule.tests)):
             unsaid.append(
@@ -122,18 +122,18 @@ def policy_rights(
             continue
         for port in _ports(rule):
             ports.setdefault(port.number, port)
-        wanted += [_Wanted(root, rule, position) for root in _roots(rule, where, unsaid)]
+        candidates += [_Wanted(root, rule, position) for root in _roots(rule, where, unsaid)]
         unsaid += _unsaid(rule)
-    _check_links(wanted, where)
+    _check_links(candidates, where)
     roots: list[Root] = []
-    for want in wanted:
-        denied = [Denied(folder, "Nacre's own files") for folder in kept]
+    for want in candidates:
+        denied = [Denied(folder, "Nacre's own files") for folder in forbidden]
         if "denies" not in gaps:
             denied += _denied(rules[: want.position], want.rule, where, unsaid)
         roots += split(want.root, denied, unsaid)
     if any(number != DNS for number in ports):
         unsaid.append("the host behind a port: every host can be reached at an allowed port")
-    if wanted:
+    if candidates:
         unsaid.append("argument values other than folders: the proxy alone decides about them")
     return Rights(tuple(roots), tuple(ports.values()), tuple(dict.fromkeys(unsaid)), gaps)
 
@@ -200,10 +200,10 @@ def _root(glob: str, access: Access, reason: str, unsaid: list[str]) -> Iterator
     yield Root(str(real), access, reason)
 
 
-def _check_links(wanted: Sequence[_Wanted], where: Surroundings) -> None:
+def _check_links(candidates: Sequence[_Wanted], where: Surroundings) -> None:
     """Refuse a root that was reached through a link which the server itself may have put there."""
-    writable = [Path(want.root.path) for want in wanted if want.root.access == "write"]
-    for want in wanted:
+    writable = [Path(want.root.path) for want in candidates if want.root.access == "write"]
+    for want in candidates:
         for link in _links(want.rule, where):
             if any(root in link.parents for root in writable):
                 raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""What a server's runtime needs to start: a reviewed list for each, and never a trial run."""
+"""The needs of each runtime to start a server: a reviewed list, and never a trial run."""
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,8 +9,8 @@ from nacre.core.errors import ConfigurationError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.confine.rights import Access, Root
 
-# Libraries, certificates, time zones, and how names of hosts are found. What is not there is left
-# out. Only /dev/null and the like can be opened of all devices.
+# Libraries, certificates, time zones, and the ways to find hosts. What is not there is left out.
+# Only /dev/null and the like can be opened of all devices.
 _SYSTEM: tuple[tuple[Access, str, tuple[str, ...]], ...] = (
     (
         "read",
@@ -95,12 +95,12 @@ def runtime_of(command: Sequence[str], path: str | None, home: Path, cwd: Path) 
     program = Path(command[0]).name
     if program in REFUSED:
         raise ConfigurationError(f"{program} cannot be confined: {REFUSED[program]}")
-    found = which(command[0], path=path)
-    if found is None:
+    file_on_path = which(command[0], path=path)
+    if file_on_path is None:
         raise ConfigurationError(
             f"{command[0]}: no such program; give its whole path, or put it on PATH"
         )
-    file = cwd / found
+    file = cwd / file_on_path
     needs = [*_system(), *_program(file, path, home)]
     interpreter, script = _interpreter(file, path)
     kind = _kind(interpreter)
@@ -116,11 +116,11 @@ def runtime_of(command: Sequence[str], path: str | None, home: Path, cwd: Path) 
 
 
 def program_roots(name: str, path: str | None, home: Path) -> list[Root]:
-    """Return what a program needs that the server starts, such as git."""
-    found = which(name, path=path)
-    if found is None:
+    """Return the needs of a program that the server starts, such as git."""
+    file_on_path = which(name, path=path)
+    if file_on_path is None:
         raise ConfigurationError(f"--run: {name}: no such program")
-    roots = list(_program(Path(found), path, home))
+    roots = list(_program(Path(file_on_path), path, home))
     for access, place in _NEEDS.get(Path(name).name, ()):
         where = home / place[2:] if place.startswith("~/") else Path(place)
         roots += _existing(where, access, f"program {Path(name).name}")
@@ -186,8 +186,8 @@ def _shebang(head: bytes, path: str | None) -> list[str]:
     if Path(words[0]).name != "env":
         return [words[0]]
     named = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    found = which(named[0], path=path) if named else None
-    return [words[0], found] if found else [words[0]]
+    file_on_path = which(named[0], path=path) if named else None
+    return [words[0], file_on_path] if file_on_path else [words[0]]
 
 
 def _loader(head: bytes) -> str:

@@ -40,6 +40,8 @@ def program(machine: Machine, *, has_ports: bool, truncates: bool = True) -> byt
             build.refuse(call)
     for call in calls.UNSUPPORTED:
         build.refuse(call, errno.ENOTSUP)
+    for call in calls.PRETENDED:
+        build.refuse(call, 0)
     if not truncates:
         build.refuse(calls.TRUNCATE)
     # Its flags are in memory, out of a filter's reach; C libraries then use clone.
@@ -77,7 +79,7 @@ class _Program:
         ]
 
     def refuse(self, call: SystemCall, error: int = errno.EPERM) -> None:
-        """Refuse a call whatever its arguments."""
+        """Answer a call with an error whatever its arguments; 0 is success without effect."""
         self._on(call, [(_RETURN, 0, 0, _ERRNO | error)])
 
     def refuse_bits(self, call: SystemCall, argument: int, bits: int) -> None:

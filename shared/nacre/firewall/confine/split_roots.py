@@ -125,8 +125,8 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _too_large(folder: str, glob: str = "") -> str:
-    what = f"'{glob}'" if glob else "what is denied"
+    subject = f"'{glob}'" if glob else "what is denied"
     return (
-        f"{folder} is too large to leave out {what}; allow smaller folders, or accept with "
+        f"{folder} is too large to leave out {subject}; allow smaller folders, or accept with "
         "--accept denies that the proxy alone denies it"
     )

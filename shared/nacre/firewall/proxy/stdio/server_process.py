@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from nacre.core.errors import NacreError
@@ -37,14 +37,27 @@ class NoServerError(NacreError):
 class ServerProcess:
     """A server in a process group, which reads and writes pipes of this process.
 
-    It shares the proxy's standard error. The signal of Ctrl-C reaches it through the proxy.
+    It shares the proxy's standard error and environment unless it gets others, and of the proxy's
+    descriptors only those that are named. The signal of Ctrl-C reaches it through the proxy.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        stderr: int | None = None,
+        descriptors: Sequence[int] = (),
+    ) -> None:
         server_input, self.stdin = os.pipe()
         self.stdout, server_output = os.pipe()
         try:
-            self._process = _start(command, server_input, server_output)
+            self._process = _start(
+                command,
+                *(server_input, server_output, stderr),
+                environment=environment,
+                descriptors=descriptors,
+            )
         except NoServerError:
             os.close(self.stdin)
             os.close(self.stdout)
@@ -89,11 +102,25 @@ class ServerProcess:
         return True
 
 
-def _start(command: Sequence[str], stdin: int, stdout: int) -> "subprocess.Popen[bytes]":
+def _start(
+    command: Sequence[str],
+    stdin: int,
+    stdout: int,
+    stderr: int | None,
+    *,
+    environment: Mapping[str, str] | None,
+    descriptors: Sequence[int],
+) -> "subprocess.Popen[bytes]":
     program = command[0]
     try:
         return subprocess.Popen(  # noqa: S603 - the user's own command is what this is for
-            list(command), stdin=stdin, stdout=stdout, process_group=0
+            list(command),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=environment,
+            pass_fds=descriptors,
+            process_group=0,
         )
     except FileNotFoundError as error:
         path = shutil.which(program)
