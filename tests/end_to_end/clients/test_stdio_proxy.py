@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.firewall.confine.confined_world import IS_SUPPORTED
 from tests.firewall.proxy.programs import proxied
 from tests.scaffolding.third_party import SERVERS, Step, ThirdParty, differences
 from tests.scaffolding.third_party_clients import seen_by_first_generation, seen_over_stdio
@@ -33,8 +34,12 @@ CLIENTS: dict[str, Sees] = {
 }
 
 
+# What each server needs beside its runtime, its base and the rules.
+CONFINED = {"git": ("--run", "git")}
+
+
 def changed_by_the_proxy(
-    server: ThirdParty, sees: Sees, folder: Path, *, pins: str
+    server: ThirdParty, sees: Sees, folder: Path, *, pins: str, is_confined: bool = False
 ) -> tuple[list[Step], list[str]]:
     """Return the steps of two runs, and what the second saw otherwise."""
     (folder / "policy.toml").write_text(EVERYTHING_GOES.format(pins=pins))
@@ -45,7 +50,12 @@ def changed_by_the_proxy(
         server.prepare(here)
         command = server.command(here)
         if via == "proxied":
-            command = proxied(command, folder, "--name", server.name)
+            options = ["--name", server.name]
+            if is_confined:
+                options += ["--confine", "--base", str(here), *CONFINED.get(server.name, ())]
+                for name in server.variables(here):
+                    options += ["--env", name]
+            command = proxied(command, folder, *options)
         steps = [*server.steps(here)]
         runs.append((here, sees(command, server.environment(here), steps)))
     listed = [Step("opening"), *steps]
@@ -59,6 +69,19 @@ def test_a_server_works_unchanged(name: str, client: str, tmp_path: Path) -> Non
 
     assert len(steps) > 7
     assert changed == []
+
+
+@pytest.mark.skipif(not IS_SUPPORTED, reason="this kernel has no Landlock")
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_server_works_confined(name: str, tmp_path: Path) -> None:
+    steps, changed = changed_by_the_proxy(
+        SERVERS[name], CLIENTS["mcp 2 auto"], tmp_path, pins="record", is_confined=True
+    )
+
+    assert len(steps) > 7
+    own = [text for text in changed if text.startswith("tools/call get-env:")]
+    assert [text for text in changed if text not in own] == []
+    assert all("TMPDIR" in text for text in own)  # its environment has a folder of its own
 
 
 def test_a_tool_that_was_never_listed_is_all_that_quarantine_changes(tmp_path: Path) -> None:

@@ -35,7 +35,9 @@ SERVERS = {
 }
 
 
-def counted(home: Home, server: str, calls: int, *, swaps: bool) -> Counter[str]:
+def counted(
+    home: Home, server: str, calls: int, *, swaps: bool, options: tuple[str, ...] = ()
+) -> Counter[str]:
     """Return what came of reading through a link: leaked, read inside, or refused."""
     projects = home.user / "projects"
     (projects / "inside").mkdir()
@@ -43,7 +45,8 @@ def counted(home: Home, server: str, calls: int, *, swaps: bool) -> Counter[str]
     link = projects / "swapped"
     link.symlink_to(home.user / ".ssh")
     root = home.user if server == "confines nothing" else projects
-    with client(home, [*SERVERS[server], str(root)], "guide", cwd="{home}", roots=()) as talk:
+    line = [*SERVERS[server], str(root)]
+    with client(home, line, "guide", *options, cwd="{home}", roots=()) as talk:
         swapping = subprocess.Popen(
             [
                 *(sys.executable, "-I", "-S", "-c", SWAP),
