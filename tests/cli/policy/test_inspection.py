@@ -1,6 +1,7 @@
 """`nacre policy lint`, `explain` and `prove`."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -336,3 +337,38 @@ def test_the_bases_of_wrapped_servers_are_known(
     assert nacre("wrap", "files", "--base", "/srv").code == 0
     assert nacre(*command, *call).out.startswith("allow: ")
     assert cursor.read_text().count("--base") == 1
+
+
+def test_the_rights_of_a_process_are_explained_with_their_rules(
+    nacre: Nacre, policy: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    policy.write_text(
+        f'[[rule]]\naction = "allow"\ntool = "read_*"\nserver = "files"\n'
+        f'args.path = "{notes}/*.md"\n[[rule]]\naction = "allow"\ntool = "fetch"\n'
+        f'args.url = "https://127.0.0.1:8443/**"\n'
+    )
+    command = ["policy", "explain", "--kernel", "--policy", str(policy), "--server", "files"]
+
+    explained = nacre(*command)
+    whole = nacre(*command, "--json", "--", sys.executable, "-I", "server.py").json()
+    elsewhere = nacre(*command[:-1], "other")
+
+    assert explained.code == 0
+    assert explained.out.splitlines()[:2] == [
+        f"read    {notes}  (rule 1: args.path)",
+        "connect TCP 8443  (rule 2: args.url)",
+    ]
+    assert "every host can be reached at an allowed port" in explained.out
+    assert f"grants {notes} with all below it" in explained.out
+    reasons = {root["path"]: root["reason"] for root in whole["roots"]}
+    assert reasons[str(notes)] == "rule 1: args.path"
+    assert reasons[str(Path(sys.executable).resolve())].startswith("p")
+    assert str(notes) not in elsewhere.out
+
+
+def test_the_rights_of_a_process_need_a_server(nacre: Nacre, policy: Path) -> None:
+    refused = nacre("policy", "explain", "--kernel", "--policy", str(policy))
+
+    assert (refused.code, "name it by --server" in refused.err) == (2, True)

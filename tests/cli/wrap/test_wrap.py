@@ -401,3 +401,47 @@ def test_on_windows_a_server_that_a_command_starts_is_left_alone(
     results = {outcome.path[-1]: outcome.result for outcome in outcomes}
     assert results == {"files": "refused", "remote": "wrapped"}
     assert '"files": {"command": "npx", "args": ["server", "/home"]}' in cursor.read_text()
+
+
+def test_a_server_is_wrapped_confined_with_the_variables_of_its_entry(
+    nacre: Nacre, cursor: Path
+) -> None:
+    entry = '{"command": "node", "args": ["server.js"], "env": {"TOKEN": "x", "MODE": "y"}}'
+    cursor.write_text(f'{{"mcpServers": {{"files": {entry}}}}}')
+
+    wrapped = nacre("wrap", "files", "--confine", "--base", "none")
+    args = entry_of(cursor, "files")["args"]
+    renewed = nacre("wrap", "files", "--policy", str(cursor.parent / "rules.toml"))
+    before = nacre("wrap", "files", "--confine")
+    kept = entry_of(cursor, "files")["args"]
+    nacre("unwrap", "files")
+
+    assert wrapped.code == 0
+    at = args.index("--confine")
+    assert args[at:] == ["--confine", "--", "node", "server.js"]
+    assert [args[i + 1] for i, word in enumerate(args) if word == "--env"] == ["TOKEN", "MODE"]
+    assert renewed.code == 2  # there are no such rules
+    assert "already wrapped" in before.out
+    assert kept == args
+    assert cursor.read_text() == f'{{"mcpServers": {{"files": {entry}}}}}'
+
+
+def test_a_confined_server_stays_confined_when_it_is_renewed(nacre: Nacre, cursor: Path) -> None:
+    nacre("wrap", "files", "--confine")
+
+    renewed = nacre("wrap", "files", "--base", "none")
+
+    assert "renewed" in renewed.out
+    assert entry_of(cursor, "files")["args"].count("--confine") == 1
+
+
+def test_servers_that_cannot_be_confined_are_refused(nacre: Nacre, cursor: Path) -> None:
+    cursor.write_text(TEXT.replace('"npx"', '"docker"'))
+    before = cursor.read_text()
+
+    refused = nacre("wrap", "--all", "--confine")
+
+    assert refused.code == 1
+    assert "docker cannot be confined: its daemon" in refused.out + refused.err
+    assert "not a URL" in refused.out + refused.err
+    assert cursor.read_text() == before

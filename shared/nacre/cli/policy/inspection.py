@@ -31,7 +31,8 @@ from nacre.firewall.rules.globs.glob import is_literal
 from nacre.firewall.rules.globs.matching import matches
 from nacre.firewall.rules.globs.pattern_forms import is_about_paths
 from nacre.firewall.rules.policy import Policy, kind_of
-from nacre.firewall.rules.rule import Subject
+from nacre.firewall.rules.rule import Subject, Surroundings
+from nacre.wiring.settings import Settings
 
 _NO_BASE = "Assumed: no server has a declared base, so relative paths are asked about."
 _OTHERS = "those of servers without a declared base are asked about"
@@ -96,6 +97,12 @@ def _globs(policy: Policy) -> Iterator[str]:
     help="Explain the call in this file, instead of TOOL.",
 )
 @click.option("--server", default="", help="The server of the tool.")
+@click.option(
+    "--kernel",
+    is_flag=True,
+    help="Print the rights that --confine gives the process of --server; its command, after two "
+    "dashes, adds the needs of its runtime.",
+)
 @place_options
 @click.argument("tool", required=False)
 @ARGUMENTS
@@ -110,6 +117,7 @@ def explain_command(
     tool: str | None,
     arguments: tuple[str, ...],
     *,
+    kernel: bool,
     as_json: bool,
     place: Place,
 ) -> None:
@@ -117,6 +125,14 @@ def explain_command(
 
     Write NAME=TEXT, or NAME:=JSON for a number, a list or an object.
     """
+    if kernel:
+        command = (tool, *arguments) if tool is not None else ()
+        where = ServerFacts(place, home, bases).of(server)
+        settings = Settings.from_environment()._replace(data_folder=place.folder())
+        _explain_kernel(
+            policy_in_force(chosen, place), server, command, where, settings, as_json=as_json
+        )
+        return
     if (tool is None) is (fixture is None):
         raise InvalidInputError("give TOOL with its arguments, or --fixture with a file")
     policy = policy_in_force(chosen, place)
@@ -144,6 +160,33 @@ def explain_command(
     lines = [f"{decision.action}: {decision.text}"] if explanation is None else explanation.lines()
     for line in lines:
         click.echo(line)
+
+
+def _explain_kernel(
+    policy: Policy,
+    server: str,
+    command: tuple[str, ...],
+    where: Surroundings,
+    settings: Settings,
+    *,
+    as_json: bool,
+) -> None:
+    from nacre.wiring.features.confine import explained_rights
+
+    if not server:
+        raise InvalidInputError("--kernel is about the process of one server; name it by --server")
+    rights = explained_rights(settings, policy, server, command, where)
+    if as_json:
+        show_json(asdict(rights))
+        return
+    for root in rights.roots:
+        click.echo(f"{root.access:8}{root.path}  ({root.reason})")
+    for port in rights.ports:
+        click.echo(f"connect TCP {port.number}  ({port.reason})")
+    if not rights.roots and not rights.ports:
+        click.echo("no folder and no port")
+    for text in rights.unsaid:
+        click.echo(f"not held by the kernel: {text}")
 
 
 @click.command("prove")

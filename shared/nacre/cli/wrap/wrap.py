@@ -60,6 +60,12 @@ server_options = combined(
     help="A folder from which these servers resolve relative paths. Name all of them; 'none' means "
     "that they open no files. [default: the folders in their arguments, if that is certain]",
 )
+@click.option(
+    "--confine",
+    is_flag=True,
+    help="Start these servers with no more rights than your rules name; see "
+    "'nacre policy explain --kernel'.",
+)
 @being_options
 def wrap(
     servers: tuple[str, ...],
@@ -72,6 +78,7 @@ def wrap(
     as_json: bool,
     policy: Path | None,
     bases: tuple[str, ...],
+    confine: bool,
     place: Place,
 ) -> int:
     """Put the policy in front of servers that clients already use.
@@ -89,7 +96,7 @@ def wrap(
         read_policy(policy)
     if bases and every:
         raise InvalidInputError("--base is for servers that you name, not for --all")
-    opened = open_place(place, "wrap", str(policy or ""), bases)
+    opened = open_place(place, "wrap", str(policy or ""), bases, confines=confine)
     all_servers, problems = find_servers(
         opened.files, opened.records, opened.machine, chosen_clients(clients)
     )
@@ -117,14 +124,19 @@ def wrap(
 
 
 def open_place(
-    place: Place, command: str, policy: str = "", bases: tuple[str, ...] = ()
+    place: Place,
+    command: str,
+    policy: str = "",
+    bases: tuple[str, ...] = (),
+    *,
+    confines: bool = False,
 ) -> "Wrapping":
     """Return the wrapper of this machine."""
     from nacre.wiring.features.wrap import open_wrapping
 
     if place.stack:
         raise InvalidInputError(f"{command} works on this machine only; leave out --stack")
-    return open_wrapping(place.folder(), program(), policy, bases)
+    return open_wrapping(place.folder(), program(), policy, bases, confines=confines)
 
 
 def check_selection(servers: tuple[str, ...], *, every: bool) -> None:

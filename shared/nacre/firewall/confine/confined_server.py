@@ -20,6 +20,7 @@ from nacre.firewall.confine.seccomp import Machine, program
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import Surroundings
 
+PACKAGES = ("npx", "uvx")  # programs that fetch a package and run it
 _LAUNCHER = Path(__file__).with_name("launch.py")
 _MACHINES: Mapping[str, Machine] = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64"}
 # What a program needs to find its files and speak its owner's language; nothing of it is secret.
@@ -80,7 +81,7 @@ def confined_rights(
     """
     command = server.command
     wishes = server.wishes.check()
-    if Path(command[0]).name in ("npx", "uvx"):
+    if Path(command[0]).name in PACKAGES:
         from nacre.firewall.confine.packages import installed  # noqa: PLC0415 - few servers need it
 
         command = installed(command, packages, server.environment, tell)

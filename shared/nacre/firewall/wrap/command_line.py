@@ -1,13 +1,16 @@
 """The command line of a proxy: how it is written into a client's entry and read back."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.core.errors import InvalidInputError
+from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.firewall.rules.arguments.proposed_base import proposed_base, with_certain
 
-_FLAGS = frozenset({"--pass-authorization"})
-_INHERITED = ("--data-dir", "--policy", "--base", "--timeout")
+CONFINE = "--confine"
+_FLAGS = frozenset({"--pass-authorization", CONFINE})
+_CONFINED = ("--connect", "--read", "--write", "--run", "--env", "--accept")
+_INHERITED = ("--data-dir", "--policy", "--base", "--timeout", *_CONFINED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +18,9 @@ class Launcher:
     """The program that clients start as a proxy, and the options that each proxy gets.
 
     `bases` are the folders that the owner declares for the servers; `home` is the folder
-    that `~` stands for. `starts_programs` is False where the proxy can only call a URL.
+    that `~` stands for. `starts_programs` is False where the proxy can only call a URL. With
+    `confines`, servers get no more rights than rules name, except the programs in `refused`, which
+    cannot be confined, each with the reason.
     """
 
     program: tuple[str, ...]
@@ -23,6 +28,8 @@ class Launcher:
     bases: tuple[str, ...] = ()
     home: str = ""
     starts_programs: bool = True
+    confines: bool = False
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return the options with their values."""
@@ -39,12 +46,28 @@ class Launcher:
             pair for pair in proxy.options if pair[0] in _INHERITED and pair[0] not in present
         ]
         words = tuple(text for pair in missing for text in pair)
-        return replace(self, options=words + self.options)
+        confines = self.confines or proxy.confines
+        return replace(self, options=words + self.options, confines=confines)
 
     def proxy_line(self, name: str, target: Sequence[str]) -> list[str]:
         """Return the command line of a proxy."""
         bases = [text for base in self.bases for text in ("--base", base)]
-        return [*self.program, "proxy", "--name", name, *self.options, *bases, *target]
+        confine = [CONFINE] if self.confines else []
+        return [*self.program, "proxy", "--name", name, *self.options, *bases, *confine, *target]
+
+    def with_variables(self, names: Sequence[str]) -> "Launcher":
+        """Return this launcher, giving a confined server the variables of its entry."""
+        if not self.confines:
+            return self
+        present = {value for option, value in self.pairs() if option == "--env"}
+        words = [text for name in names if name not in present for text in ("--env", name)]
+        return replace(self, options=(*self.options, *words))
+
+    def check(self, line: Sequence[str]) -> None:
+        """Raise InvalidInputError if the server of a command line is to be confined and cannot."""
+        program = re.split(r"[/\\]", line[0])[-1]
+        if self.confines and program in self.refused:
+            raise InvalidInputError(f"{program} cannot be confined: {self.refused[program]}")
 
     def for_server(self, line: Sequence[str], cwd: str) -> "Launcher":
         """Return this launcher with the bases that are certain from a server's command line."""
@@ -63,6 +86,11 @@ class ProxyCommand:
     program: tuple[str, ...]
     options: tuple[tuple[str, str], ...]
     inner: tuple[str, ...] | None
+
+    @property
+    def confines(self) -> bool:
+        """Tell whether the server is confined."""
+        return any(name == CONFINE for name, _ in self.options)
 
     def all(self, option: str) -> list[str]:
         """Return every value of an option."""

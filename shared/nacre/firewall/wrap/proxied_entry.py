@@ -98,10 +98,15 @@ def wrap_entry(entry: Entry, shape: Shape, name: str, launcher: Launcher) -> dic
     if line is not None and urls:
         raise InvalidInputError(f"it has both '{shape.command}' and '{urls[0]}'; remove one")
     if line is not None:
+        launcher.check(line)
         launcher = launcher.for_server(line, folder_of(entry))
+        variables = entry.get(shape.env)
+        launcher = launcher.with_variables([*variables] if isinstance(variables, dict) else [])
         return _with_line(entry, shape, launcher.proxy_line(name, ["--", *line]))
     if not urls:
         raise InvalidInputError("this server is built into the client; there is no command to wrap")
+    if launcher.confines:
+        raise InvalidInputError("only a server that a command starts can be confined, not a URL")
     return wrap_url_entry(entry, shape, urls[0], name, launcher)
 
 

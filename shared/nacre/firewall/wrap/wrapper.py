@@ -214,6 +214,7 @@ def _is_as_wanted(proxy: ProxyCommand, launcher: Launcher, name: str) -> bool:
         proxy.program == launcher.program
         and name in ("", proxy.first("--name"))
         and bases == expected
+        and (proxy.confines or not launcher.confines)
         and all(proxy.first(option) == value for option, value in launcher.pairs())
     )
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from nacre.core.errors import InvalidInputError
 from nacre.firewall.confine.confined_server import (
+    PACKAGES,
     ConfinedStart,
     Server,
     Wishes,
     check_machine,
     confined_rights,
 )
+from nacre.firewall.confine.policy_rights import policy_rights
 from nacre.wiring.features.policies import policy_path
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from nacre.firewall.rules.rule import Surroundings
     from nacre.wiring.settings import Settings
 
-_PACKAGES = "confined"
+_INSTALLED = "confined"
 
 
 def confined_start(
@@ -53,20 +55,34 @@ def explained_rights(
     name: str,
     command: Sequence[str],
     where: "Surroundings",
-    wishes: Wishes,
-) -> tuple["Runtime", "Rights"]:
-    """Return the rights that a server would start with, and its runtime."""
-    return rights_of(settings, policy, _server(name, command, where, wishes))
+) -> "Rights":
+    """Return the rights that a server would start with; nothing is installed for that.
+
+    Without a command, and for packages, the needs of the runtime are left out.
+    """
+    if command and Path(command[0]).name not in PACKAGES:
+        return rights_of(settings, policy, _server(name, command, where, Wishes()))[1]
+    from nacre.core.lazy_dataclasses import replace
+
+    rights = policy_rights(policy, name, where, forbidden=_own_files(settings))
+    note = "the runtime: what it needs to start is added to these, by its command"
+    return replace(rights, unsaid=(*rights.unsaid, note))
 
 
 def rights_of(settings: "Settings", policy: "Policy", server: Server) -> tuple["Runtime", "Rights"]:
     """Return the rights of a server, which never has Nacre's own files."""
+    packages = Path(settings.data_folder).expanduser().absolute() / _INSTALLED
+    return confined_rights(
+        policy, server, forbidden=_own_files(settings), packages=packages, tell=_tell
+    )
+
+
+def _own_files(settings: "Settings") -> list[str]:
+    """Return Nacre's data and rules, which no server gets."""
     data = Path(settings.data_folder).expanduser().absolute()
     rules = policy_path(settings)[0].expanduser().absolute()
-    forbidden = list(dict.fromkeys([str(data), str(rules), str(_default_rules(rules))]))
-    return confined_rights(
-        policy, server, forbidden=forbidden, packages=data / _PACKAGES, tell=_tell
-    )
+    folder = rules.parent if rules.parent.name == "nacre" else rules
+    return list(dict.fromkeys([str(data), str(rules), str(folder)]))
 
 
 def ports_in(texts: Sequence[str]) -> tuple[int, ...]:
@@ -75,11 +91,6 @@ def ports_in(texts: Sequence[str]) -> tuple[int, ...]:
         if not (text.isascii() and text.isdigit()):
             raise InvalidInputError(f"--connect: '{text[:40]}' is not a port (1 to 65535)")
     return tuple(map(int, texts))
-
-
-def _default_rules(rules: Path) -> Path:
-    """Return the folder of the rules if it is Nacre's own, else the file."""
-    return rules.parent if rules.parent.name == "nacre" else rules
 
 
 def _server(

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nacre.adapters.files.config_files import LocalConfigFiles
@@ -56,7 +56,12 @@ def open_hook_connector(place: Path, command: Sequence[str]) -> HookConnector:
 
 
 def open_wrapping(
-    folder: str, program: Sequence[str], policy: str = "", bases: Sequence[str] = ()
+    folder: str,
+    program: Sequence[str],
+    policy: str = "",
+    bases: Sequence[str] = (),
+    *,
+    confines: bool = False,
 ) -> Wrapping:
     """Return the parts that wrap servers; `program` starts this one, `policy` is a file of rules.
 
@@ -89,9 +94,17 @@ def open_wrapping(
         folders,
         str(Path.home()),
         starts_programs=machine.platform != "win32",
+        confines=confines,
+        refused=_refused() if confines else {},
     )
     wrapper = Wrapper(files, records, launcher, now=system_clock)
     return Wrapping(files, records, machine, wrapper)
+
+
+def _refused() -> Mapping[str, str]:
+    from nacre.firewall.confine.runtimes import REFUSED
+
+    return REFUSED
 
 
 def machine_of_clients() -> Machine:
