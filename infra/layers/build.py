@@ -48,6 +48,7 @@ LAPTOP_ONLY = (
     "nacre.firewall.proxy.stdio.stdio_proxy",
     "nacre.firewall.proxy.upstream",
     "nacre.firewall.wrap",
+    "nacre.wiring.features.confine",
     "nacre.wiring.features.wrap",
     "nacre.wiring.laptop",
     "nacre.wiring.laptop_backups",

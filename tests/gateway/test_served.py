@@ -18,6 +18,7 @@ from nacre.firewall.pins import GLOBAL, Pins
 from nacre.gateway.catalogue.store import KEY, StoredCatalogue, release
 from nacre.protocol.principal import READ_ONLY
 from nacre.protocol.versions import META_LOG_LEVEL
+from tests.firewall.confine.confined_world import IS_SUPPORTED
 from tests.scaffolding.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
 from tests.scaffolding.waiting import until
 
@@ -624,6 +625,30 @@ def test_a_relative_path_does_not_lead_around_a_rule(tmp_path: Path) -> None:
             assert "Token" not in json.dumps(told), path
         told = gateway.call("mcp__files__read_text_file", path="notes.md")
         assert "notes" in told["content"][0]["text"]
+
+
+@pytest.mark.skipif(not IS_SUPPORTED, reason="this kernel has no Landlock")
+def test_a_confined_program_reads_its_base_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("served", "elsewhere"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "notes.md").write_text(f"notes of {name}")
+    server = Path(__file__).parents[1] / "firewall" / "proxy" / "rooted_server.py"
+    line = ["-I", "-S", str(server), str(tmp_path / "served")]
+    entry = {"command": sys.executable, "args": line, "base": str(tmp_path / "served")}
+    rules = EVERYTHING_GOES + '[settings]\npins = "off"\n'
+    with world(tmp_path / "w", {"files": {**entry, "confine": True}}, policy=rules) as gateway:
+        gateway.tools()
+        inside = gateway.call("mcp__files__read_text_file", path="notes.md")
+        outside = gateway.call("mcp__files__read_text_file", path=f"{tmp_path}/elsewhere/notes.md")
+
+    assert inside["content"][0]["text"] == "notes of served"
+    assert outside["content"][0]["text"] == "error: Permission denied"
+
+
+def test_a_program_that_cannot_be_confined_is_not_started(tmp_path: Path) -> None:
+    entry = {"command": "docker", "args": ["run", "-i", "server"], "confine": True}
+    with world(tmp_path / "w", {"files": entry}, policy=EVERYTHING_GOES) as gateway:
+        assert not [name for name in gateway.tools() if name.startswith("mcp__files__")]
 
 
 @pytest.mark.parametrize("version", [LEGACY, MODERN])

@@ -63,6 +63,7 @@ class StackPorts:
     call_bytes = LAMBDA_CALL_BYTES
     holders = None
     screening = None
+    confine = None
 
     def __init__(
         self,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nacre.adapters.sqlite.residue import SqliteResidue
     from nacre.being.orders.order.request import OrderLimits
     from nacre.firewall.audit.log import AuditTrail
+    from nacre.firewall.confine.confined_server import ConfinedStart
     from nacre.firewall.suggested_commands import Commands
     from nacre.jobs.notifying_queue import AnnouncingQueue, JobSignal
     from nacre.ports.audit import AuditRecords
@@ -200,6 +201,13 @@ class LaptopPorts:
         from nacre.adapters.screening.process_pool import ScreeningProcesses
 
         return ScreeningProcesses()
+
+    @lazy
+    def confine(self) -> "Callable[..., ConfinedStart]":
+        """The function that starts a program confined."""
+        from nacre.wiring.features.confine import confined_program
+
+        return confined_program
 
     @lazy
     def order_limits(self) -> "OrderLimits":

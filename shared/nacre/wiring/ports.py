@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nacre.adapters.screening.process_pool import ScreeningProcesses
     from nacre.being.orders.order.request import OrderLimits
     from nacre.core.clock import Clock
+    from nacre.firewall.confine.confined_server import ConfinedStart
     from nacre.firewall.enforce.judge import Trail
     from nacre.firewall.suggested_commands import Commands
     from nacre.jobs.notifying_queue import JobSignal
@@ -174,6 +175,11 @@ class Ports(Protocol):
     @property
     def screening(self) -> "ScreeningProcesses | None":
         """The processes that check large results; None if this process checks them itself."""
+        ...
+
+    @property
+    def confine(self) -> "Callable[..., ConfinedStart] | None":
+        """The function that starts a program confined; None where no programs are started."""
         ...
 
     @property

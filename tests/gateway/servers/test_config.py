@@ -279,3 +279,32 @@ def test_after_failures_in_a_row_one_call_is_let_by_after_each_pause() -> None:
     breaker.check()
     breaker.record_success()
     breaker.check()
+
+
+@pytest.mark.parametrize(
+    ("value", "connect"),
+    [(True, ()), ({"connect": [443], "run": ["git"]}, (443,)), ({}, ())],
+)
+def test_a_program_is_confined_where_its_entry_says_so(value: Any, connect: Any) -> None:
+    confine = server_from("files", {"command": "node", "confine": value}).confine
+
+    assert confine is not None
+    assert confine.connect == connect
+    assert server_from("files", {"command": "node", "confine": False}).confine is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        ({"url": "https://a.example/mcp", "confine": True}, "not for a 'url'"),
+        ({"command": "x", "confine": "yes"}, "true, false or an object"),
+        ({"command": "x", "confine": {"ports": [1]}}, "unknown key 'ports'"),
+        ({"command": "x", "confine": {"connect": ["443"]}}, "a list of ports"),
+        ({"command": "x", "confine": {"connect": [0]}}, "a list of ports"),
+        ({"command": "x", "confine": {"read": "/srv"}}, "a list of texts"),
+        ({"command": "x", "confined": True}, "write 'confine'"),
+    ],
+)
+def test_a_confinement_that_says_nothing_clear_is_refused(entry: Any, text: str) -> None:
+    with pytest.raises(ConfigurationError, match=text):
+        server_from("files", entry)

@@ -6,10 +6,10 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
@@ -18,12 +18,17 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
 from nacre.adapters.mcp.large_answers import Fill, LargeAnswers, Shorten
+from nacre.core.errors import NacreError
 from nacre.core.limits import LARGE_RESULT_BYTES, SCREENING_PROCESSES, UPSTREAM_ANSWER_BYTES
 from nacre.firewall.proxy.stdio.lines import LineSplitter
 
 TOO_LONG = f"answered with more than {UPSTREAM_ANSWER_BYTES // 1024 // 1024} MB"
 _GRACE_SECONDS = 2.0  # to wait for a program after closing its input, and again after SIGTERM
 _READ = 256 * 1024
+if TYPE_CHECKING:
+    from nacre.firewall.confine.confined_server import ConfinedStart
+
+Confine = Callable[[Sequence[str], Mapping[str, str], str], "ConfinedStart"]
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
 
 
@@ -39,12 +44,32 @@ async def program(
     cwd: str,
     ended: Callable[[str | None], None],
     large: LargeAnswers,
+    confine: Confine | None = None,
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Start a program and yield the streams of its messages; afterwards end it and its children.
 
-    `ended` is called at the end of its output, with the reason if there is one.
+    `ended` is called at the end of its output, with the reason if there is one. With `confine`, it
+    starts with the rights of the rules.
     """
-    process = await _start_program(command, arguments, environment, cwd)
+    if confine is None:
+        async with _relayed(
+            await _start_program(command, arguments, environment, cwd), ended, large
+        ) as streams:
+            yield streams
+        return
+    start = await _confined_start(confine, [command, *arguments], environment, cwd)
+    try:
+        process = await _start_confined(start, cwd)
+        async with _relayed(process, ended, large) as streams:
+            yield streams
+    finally:
+        await asyncio.to_thread(start.close)
+
+
+@asynccontextmanager
+async def _relayed(
+    process: asyncio.subprocess.Process, ended: Callable[[str | None], None], large: LargeAnswers
+) -> AsyncIterator[tuple[Any, Any]]:
     to_session, from_program = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_program, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     reading = asyncio.create_task(_read(process, to_session, ended, large.shortened))
@@ -87,6 +112,36 @@ async def _start_program(
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "its command is not valid"
         raise ProgramError(f"cannot be started: {reason}") from error
+
+
+async def _confined_start(
+    confine: Confine, line: Sequence[str], environment: Mapping[str, str], cwd: str
+) -> "ConfinedStart":
+    variables = {**get_default_environment(), **environment}
+    try:
+        # It may install a package first.
+        return await asyncio.to_thread(confine, line, variables, cwd)
+    except NacreError as error:
+        raise ProgramError(f"cannot be started: {error}") from error
+
+
+async def _start_confined(start: "ConfinedStart", cwd: str) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *start.command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=start.stderr,
+            env=dict(start.environment),
+            pass_fds=start.descriptors,
+            cwd=cwd or None,
+            start_new_session=True,
+            limit=_READ,
+        )
+    except OSError as error:
+        raise ProgramError(f"cannot be started: {error.strerror}") from error
+    finally:
+        start.release()
 
 
 async def _read(

@@ -10,7 +10,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from nacre.adapters.mcp.http_transport import HttpTransport, PlainClient
 from nacre.adapters.mcp.large_answers import LargeAnswers, Reading, WrappedStream
-from nacre.adapters.mcp.stdio_transport import program
+from nacre.adapters.mcp.stdio_transport import Confine, program
 from nacre.core.errors import ConfigurationError
 from nacre.core.limits import UPSTREAM_ANSWER_BYTES
 from nacre.gateway.servers.config import ServerConfig
@@ -33,9 +33,11 @@ class Transports:
         allowed: tuple[Network, ...] = (),
         reading: Callable[[], Reading] | None = None,
         bearer: Bearer | None = None,
+        confine: Callable[[ServerConfig], Confine] | None = None,
     ) -> None:
         self.reading = reading
         self._bearer = bearer
+        self._confine = confine
         self._references = references
         self._is_stack = is_stack
         self._resolve: Resolve = resolved
@@ -71,8 +73,13 @@ class Transports:
                 raise ConfigurationError("a stack starts no programs; give it a 'url'")
             environment = {name: filled(value) for name, value in config.env.items()}
             arguments = [filled(argument) for argument in config.args]
+            confine = None
+            if config.confine is not None:
+                assert self._confine is not None
+                confine = self._confine(config)
             async with program(
-                filled(config.command), arguments, environment, filled(config.cwd), ended, large
+                *(filled(config.command), arguments, environment, filled(config.cwd)),
+                *(ended, large, confine),
             ) as streams:
                 yield streams
             return

@@ -36,8 +36,9 @@ _OWN = (
     *("command", "args", "env", "cwd", "type", "transport", "url", "headers", "disabled"),
     *("httpUrl", "serverUrl", "allowed_tools", "disallowed_tools", "read_tools"),
     *("timeout_seconds", "open_seconds", "keep_alive_seconds", "concurrency", "offers", "base"),
-    "oauth",
+    *("oauth", "confine"),
 )
+_GRANTS = ("read", "write", "run", "accept")
 _OAUTH = ("client_id", "client_secret", "scopes")
 
 
@@ -48,6 +49,17 @@ class OAuthClient:
     client_id: str = ""
     client_secret: str = field(default="", repr=False)
     scopes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """A program gets no more rights than the rules name, and these beside them."""
+
+    connect: tuple[int, ...] = ()
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +88,7 @@ class ServerConfig:
     offers: tuple[str, ...] = OFFERS
     base: tuple[str, ...] = ()
     oauth: OAuthClient = OAuthClient()
+    confine: Confinement | None = None
     is_disabled: bool = False
     digest: str = ""
 
@@ -181,6 +194,7 @@ def server_from(given_name: str, entry: Any) -> ServerConfig:
         offers=_offers(name, entry),
         base=_base(name, entry),
         oauth=_oauth(name, entry, kind),
+        confine=_confine(name, entry, kind),
         is_disabled=entry.get("disabled") is True,
         digest=digest([given_name, {key: entry[key] for key in _OWN if key in entry}]),
     )
@@ -283,6 +297,30 @@ def _oauth(name: str, entry: Mapping[str, Any], kind: Kind) -> OAuthClient:
     if texts["client_secret"] and not texts["client_id"]:
         raise ConfigurationError(f"'{name}': 'oauth' has a client_secret and no client_id")
     return OAuthClient(**texts, scopes=_strings(name, value, "scopes") or ())
+
+
+def _confine(name: str, entry: Mapping[str, Any], kind: Kind) -> Confinement | None:
+    value = entry.get("confine", False)
+    if value is False:
+        return None
+    if kind != "stdio":
+        raise ConfigurationError(f"'{name}': 'confine' is for a 'command', not for a 'url'")
+    if value is True:
+        return Confinement()
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"'{name}': 'confine' must be true, false or an object")
+    if unknown := sorted(str(key) for key in value if key not in ("connect", *_GRANTS)):
+        known = ", ".join(("connect", *_GRANTS))
+        raise ConfigurationError(
+            f"'{name}': unknown key '{unknown[0][:60]}' in 'confine' ({known})"
+        )
+    ports = value.get("connect", [])
+    if not isinstance(ports, list) or not all(
+        type(port) is int and 0 < port < 65_536 for port in ports
+    ):
+        raise ConfigurationError(f"'{name}': 'connect' in 'confine' must be a list of ports")
+    grants = {key: _strings(name, value, key) or () for key in _GRANTS}
+    return Confinement(connect=tuple(ports), **grants)
 
 
 def _seconds(name: str, entry: Mapping[str, Any], key: str, default: float) -> float:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nacre.firewall.confine.runtimes import Runtime
     from nacre.firewall.rules.policy import Policy
     from nacre.firewall.rules.rule import Surroundings
+    from nacre.gateway.servers.config import ServerConfig
     from nacre.wiring.settings import Settings
 
 _INSTALLED = "confined"
@@ -47,6 +48,28 @@ def confined_start(
     runtime, rights = rights_of(settings, policy, server)
     check_machine(rights)
     return ConfinedStart(runtime, rights, server)
+
+
+def confined_program(
+    settings: "Settings",
+    policy: "Policy",
+    config: "ServerConfig",
+    command: Sequence[str],
+    where: "Surroundings",
+    *,
+    environment: Mapping[str, str],
+    cwd: str,
+) -> ConfinedStart:
+    """Return the start of a program of the gateway, with the variables of its configuration."""
+    grants = config.confine
+    assert grants is not None
+    wishes = Wishes(
+        *(grants.connect, grants.read, grants.write, grants.run, tuple(config.env)),
+        accept=grants.accept,
+    )
+    return confined_start(
+        *(settings, policy, config.name, command, where, wishes), environment=environment, cwd=cwd
+    )
 
 
 def explained_rights(

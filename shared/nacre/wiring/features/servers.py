@@ -1,8 +1,8 @@
 """Opening other servers: their connections, their secrets, and the machine they run on."""
 
 import os
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,9 @@ from nacre.core.lazy_dataclasses import replace
 
 if TYPE_CHECKING:
     from nacre.adapters.mcp.event_loop import UpstreamLoop
+    from nacre.adapters.mcp.stdio_transport import Confine
     from nacre.adapters.screening.process_pool import ScreeningProcesses
+    from nacre.firewall.confine.confined_server import ConfinedStart
     from nacre.firewall.entry.entry_judge import EntryJudge
     from nacre.firewall.rules.rule import Surroundings
     from nacre.gateway.calls.external_server import ExternalServer
@@ -121,6 +123,7 @@ def _connecting(
             allowed=networks(settings.private_networks),
             reading=None if is_stack else screening,
             bearer=bearer,
+            confine=None if is_stack else partial(_confine, ports, settings, references),
         )
         seconds = config.timeout
         if is_stack:
@@ -131,6 +134,24 @@ def _connecting(
         return McpUpstream(config, loop, transports, seconds=seconds, changed=changed)
 
     return connect
+
+
+def _confine(
+    ports: "Ports", settings: "Settings", references: "References", config: "ServerConfig"
+) -> "Confine":
+    """Return the function that starts a server with the rights of this machine's rules."""
+
+    def start(line: Sequence[str], environment: Mapping[str, str], cwd: str) -> "ConfinedStart":
+        from nacre.wiring.features.policies import laptop_policies, to_stderr
+
+        assert ports.confine is not None
+        policy = laptop_policies(ports, settings, to_stderr).current()
+        where = surroundings(references)(config)
+        return ports.confine(
+            settings, policy, config, line, where, environment=environment, cwd=cwd
+        )
+
+    return start
 
 
 def surroundings(
