@@ -221,8 +221,8 @@ def threats() -> str:
         "`make attack` runs a test for every row and prints these tables with the results. Attacks "
         "that could end differently on the laptop server and on a stack are tried on both. "
         "[SECURITY](../../SECURITY.md) lists promises and limits; [access](../concepts/access.md), "
-        "[rules](../concepts/policy.md) and [content checks](../concepts/content-checks.md) "
-        "explain the defences.",
+        "[rules](../concepts/policy.md), [content checks](../concepts/content-checks.md) and "
+        "[confined servers](../concepts/confinement.md) explain the defences.",
         "\n\n".join(parts),
     )
 

@@ -32,6 +32,7 @@ SECTIONS = {
         "guides/control",
         "concepts/policy",
         "concepts/content-checks",
+        "concepts/confinement",
     ),
     "Deploy": (
         "guides/deploy",
