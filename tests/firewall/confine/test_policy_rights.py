@@ -173,6 +173,24 @@ def test_a_deny_about_another_tool_or_a_later_one_takes_nothing_back(folder: Pat
     assert granted(rights(rules, folder), folder) == {"notes": "read"}
 
 
+@pytest.mark.parametrize("glob", ["*", "**", "force", "https://**"])
+def test_a_deny_about_something_else_than_files_takes_nothing_back(glob: str, folder: Path) -> None:
+    rules = rule("deny", "*", mode=glob) + rule("allow", "read", path="FOLDER/notes/**")
+
+    assert granted(rights(rules, folder), folder) == {"notes": "read"}
+
+
+def test_a_folder_that_is_too_large_to_split_is_refused_unless_accepted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.firewall.confine.split_roots.CONFINED_ENTRIES", 2)
+    rules = rule("deny", "*", path="**/.env") + rule("allow", "read", path="FOLDER/notes/**")
+
+    with pytest.raises(ConfigurationError, match=r"too large .* --accept denies"):
+        rights(rules, folder)
+    assert granted(rights(rules, folder, gaps=("denies",)), folder) == {"notes": "read"}
+
+
 def test_an_allow_that_never_matches_grants_nothing(folder: Path) -> None:
     rules = rule("deny", "read*") + rule("allow", "read", path="FOLDER/notes/**")
 

@@ -129,14 +129,14 @@ class ConfinedStart:
         rights = replace(rights, roots=(*rights.roots, own))
         self.environment = _environment(server, rights, str(self._folder))
         self.descriptors: tuple[int, ...] = ()
+        reading, self.stderr = os.pipe()
+        self._copying = threading.Thread(target=_copy, args=(reading,), daemon=True)
+        self._copying.start()
         try:
             self.command = self._command(runtime, rights)
         except BaseException:
             self.close()
             raise
-        reading, self.stderr = os.pipe()
-        self._copying = threading.Thread(target=_copy, args=(reading,), daemon=True)
-        self._copying.start()
 
     def release(self) -> None:
         """Close the descriptors that the process has now."""
@@ -146,11 +146,9 @@ class ConfinedStart:
 
     def close(self) -> None:
         """Remove the temporary folder, and copy the last lines of standard error."""
-        if self.descriptors:
-            self.release()
+        self.release()
         shutil.rmtree(self._folder, ignore_errors=True)
-        with suppress(AttributeError):  # it was not started
-            self._copying.join(_SECONDS)
+        self._copying.join(_SECONDS)
 
     def _command(self, runtime: Runtime, rights: Rights) -> tuple[str, ...]:
         if sys.platform == "darwin":

@@ -6,6 +6,7 @@ server is not started, and the exit code is 126.
 """
 
 import ctypes
+import errno
 import marshal
 import os
 import signal
@@ -73,6 +74,8 @@ def _restrict_files(plan: "dict[str, Any]") -> None:
     _checked("landlock", rules)
     for path, on_folders, on_files in plan["roots"]:
         folder = _opened(path)
+        if folder < 0:
+            continue  # it is gone since then, which grants less
         is_folder = os.fstat(folder).st_mode & 0o170000 == 0o040000
         path_rule = _PathRule(on_folders if is_folder else on_files, folder)
         _checked(path, _libc.syscall(_ADD_RULE, rules, 1, ctypes.byref(path_rule), 0))
@@ -85,12 +88,15 @@ def _restrict_files(plan: "dict[str, Any]") -> None:
 
 
 def _opened(path: str) -> int:
-    """Open a root that was resolved before, and must not have become a link since."""
+    """Open a root that was resolved before, and must not have become a link since; -1 if it left."""
     how = _Opening(os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS)
-    own = path.replace(OWN_PROCESS, f"/proc/{os.getpid()}/") if OWN_PROCESS in path[:11] else path
+    is_own = path.startswith(OWN_PROCESS)
+    own = path.replace(OWN_PROCESS, f"/proc/{os.getpid()}/", 1) if is_own else path
     name = ctypes.c_char_p(os.fsencode(own))
     size = ctypes.c_size_t(ctypes.sizeof(how))
     descriptor: int = _libc.syscall(_OPENAT2, -100, name, ctypes.byref(how), size)
+    if descriptor < 0 and ctypes.get_errno() == errno.ENOENT:
+        return -1
     _checked(path, descriptor)
     return descriptor
 
@@ -116,7 +122,7 @@ def main(descriptor: int) -> "NoReturn":
     """Read the plan, apply it, and become the server."""
     with open(descriptor, "rb") as file:
         plan = marshal.load(file)  # noqa: S302 - written by this program's own parent
-    os.closerange(3, 1 << 20)
+    os.closerange(3, 1 << 16)
     for number in (
         signal.SIGPIPE,
         signal.SIGXFSZ,

@@ -227,20 +227,26 @@ def _denied(
     for before in earlier:
         if before.action == "allow" or not _anywhere(before).overlaps(_anywhere(rule)):
             continue
-        paths = [test for test in before.tests if _may_be_path(test)]
+        paths = [glob for test in before.tests for glob in _globs_of_paths(test)]
         if paths and (len(before.tests) > 1 or before.only is not None):
             unsaid.append(
                 f"{before.origin} ({before.action}): it depends on more than one argument"
             )
             continue
-        for test in paths:
-            for glob in test.globs:
-                for form in possible_forms(glob, where):
-                    yield Denied(form, f"{before.origin} ({before.action})")
+        for glob in paths:
+            for form in possible_forms(glob, where):
+                yield Denied(form, f"{before.origin} ({before.action})")
 
 
-def _may_be_path(test: ArgumentTest) -> bool:
-    return test.matcher is None and any("/" in glob or glob.startswith("*") for glob in test.globs)
+def _globs_of_paths(test: ArgumentTest) -> list[str]:
+    """Return the globs of a deny that name files, in any folder or in one."""
+    if test.matcher is not None:
+        return []
+    return [glob for glob in test.globs if is_about_paths(glob) or _names_file(glob)]
+
+
+def _names_file(glob: str) -> bool:
+    return "/" in glob and _URL.match(glob) is None
 
 
 def _ports(rule: Rule) -> Iterator[Port]:

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nacre.core.errors import ConfigurationError
+from nacre.core.limits import CONFINED_ENTRIES, CONFINED_ROOTS
 from nacre.firewall.confine.rights import Root
 from nacre.firewall.rules.globs.glob import is_literal, literal_prefix
 from nacre.firewall.rules.globs.matching import matcher
-
-MAX_ENTRIES = 20_000  # looked at for a deny rule with wildcards; above it a start takes too long
-MAX_ROOTS = 2_000  # each takes a system call, and memory of the kernel
 
 
 class Denied(NamedTuple):
@@ -42,7 +40,7 @@ def split(root: Root, denied: Sequence[Denied], unsaid: list[str]) -> list[Root]
     if not inside:
         return [root]
     roots = list(_children(top, root, inside))
-    if len(roots) > MAX_ROOTS:
+    if len(roots) > CONFINED_ROOTS:
         raise ConfigurationError(_too_large(root.path))
     first = min(inside)
     unsaid.append(
@@ -109,7 +107,7 @@ def _found(top: Path, glob: str, deny: Denied, unsaid: list[str]) -> Iterator[Pa
     while folders:
         for child in _listed(folders.pop()):
             seen += 1
-            if seen > MAX_ENTRIES:
+            if seen > CONFINED_ENTRIES:
                 raise ConfigurationError(_too_large(str(top), glob))
             if is_denied(str(child)):
                 yield child
