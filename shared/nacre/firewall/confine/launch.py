@@ -88,7 +88,7 @@ def _restrict_files(plan: "dict[str, Any]") -> None:
 
 
 def _opened(path: str) -> int:
-    """Open a root that was resolved before, and must not have become a link since; -1 if it left."""
+    """Open a root that was resolved before and must not be a link since; -1 if it is gone."""
     how = _Opening(os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS)
     is_own = path.startswith(OWN_PROCESS)
     own = path.replace(OWN_PROCESS, f"/proc/{os.getpid()}/", 1) if is_own else path
