@@ -100,3 +100,44 @@ def test_a_program_needs_its_loader() -> None:
 def test_other_forms_of_npx_and_uvx_are_refused(command: list[str], tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"cannot be confined|names no package"):
         installed(command, tmp_path, {}, lambda _: None)
+
+
+def test_a_package_is_installed_once_without_running_its_code(tmp_path: Path) -> None:
+    """A small program in the place of npm records how it is called."""
+    calls = tmp_path / "calls"
+    program(tmp_path / "tools" / "npx", "")
+    program(
+        tmp_path / "tools" / "npm",
+        f"""#!/bin/sh
+echo "$@" >> {calls}
+while [ "$1" != --prefix ]; do shift; done
+mkdir -p "$2/node_modules/@scope/server" && cd "$2"
+echo '{{"dependencies": {{"@scope/server": "1"}}}}' > package.json
+echo '{{"bin": {{"server": "main.js"}}}}' > node_modules/@scope/server/package.json
+touch node_modules/@scope/server/main.js
+""",
+    )
+    line = [str(tmp_path / "tools" / "npx"), "-y", "@scope/server@1", "/data"]
+    environment = {"PATH": f"{tmp_path / 'tools'}:/usr/bin:/bin"}
+    spoken: list[str] = []
+
+    commands = [installed(line, tmp_path / "home", environment, spoken.append) for _ in range(2)]
+
+    node, file, data = commands[0]
+    assert commands[1] == commands[0]
+    assert (node, data) == ("node", "/data")
+    assert file.endswith("node_modules/@scope/server/main.js")
+    assert len(spoken) == 1
+    (call,) = calls.read_text().splitlines()
+    assert "install --ignore-scripts" in call
+    assert call.endswith("-- @scope/server@1")
+
+
+def test_an_installation_that_fails_is_reported_and_tried_again(tmp_path: Path) -> None:
+    program(tmp_path / "npx", "")
+    program(tmp_path / "npm", "#!/bin/sh\necho 'no such package' >&2\nexit 1\n")
+    line = [str(tmp_path / "npx"), "-y", "nowhere"]
+
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match="no such package"):
+            installed(line, tmp_path / "home", {"PATH": "/usr/bin:/bin"}, lambda _: None)

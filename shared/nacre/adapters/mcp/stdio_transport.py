@@ -118,11 +118,21 @@ async def _confined_start(
     confine: Confine, line: Sequence[str], environment: Mapping[str, str], cwd: str
 ) -> "ConfinedStart":
     variables = {**get_default_environment(), **environment}
+    # It may install a package first.
+    starting = asyncio.create_task(asyncio.to_thread(confine, line, variables, cwd))
     try:
-        # It may install a package first.
-        return await asyncio.to_thread(confine, line, variables, cwd)
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        starting.add_done_callback(_discard)
+        raise
     except NacreError as error:
         raise ProgramError(f"cannot be started: {error}") from error
+
+
+def _discard(starting: "asyncio.Task[ConfinedStart]") -> None:
+    """Close a start that nobody waits for any more."""
+    if not starting.cancelled() and starting.exception() is None:
+        starting.result().close()
 
 
 async def _start_confined(start: "ConfinedStart", cwd: str) -> asyncio.subprocess.Process:

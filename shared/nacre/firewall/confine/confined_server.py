@@ -224,5 +224,7 @@ def _environment(server: Server, rights: Rights, folder: str) -> dict[str, str]:
 def _copy(reading: int) -> None:
     with os.fdopen(reading, "rb", buffering=0) as source:
         while chunk := source.read(_CHUNK_BYTES):
+            unwritten = memoryview(chunk)
             with suppress(OSError):
-                os.write(2, chunk)
+                while unwritten:
+                    unwritten = unwritten[os.write(2, unwritten) :]

@@ -8,7 +8,8 @@ package runs meanwhile: npm runs no scripts of packages, and uv takes built whee
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from shutil import which
@@ -46,15 +47,28 @@ def installed(
     package = _npm_package(command) if kind == "npx" else _python_package(command)
     name = sha256("\0".join([kind, package.spec, package.python]).encode()).hexdigest()[:16]
     place = folder / f"{kind}-{name}"
+    install = _install_npm if kind == "npx" else _install_python
     if not (place / _READY).exists():
-        tell(f"installing {package.spec} into {place}, once")
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True, mode=0o700)
-        install = _install_npm if kind == "npx" else _install_python
-        install(command[0], package, place, environment)
-        (place / _READY).write_text(package.spec, encoding="utf-8")
+        with _alone(folder):
+            if not (place / _READY).exists():
+                tell(f"installing {package.spec} into {place}, once")
+                shutil.rmtree(place, ignore_errors=True)
+                place.mkdir(mode=0o700)
+                install(command[0], package, place, environment)
+                (place / _READY).write_text(package.spec, encoding="utf-8")
     program = _npm_program(place, package) if kind == "npx" else _python_program(place, package)
     return (*program, *package.arguments)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from installing meanwhile: clients start their servers together."""
+    import fcntl  # noqa: PLC0415 - not on Windows, where nothing is confined
+
+    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _npm_package(command: Sequence[str]) -> _Package:
