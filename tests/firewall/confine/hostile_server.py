@@ -238,7 +238,13 @@ def system_attempts(world: dict[str, Any]) -> Iterator[Attempt]:
     """Yield attempts on other places, programs and processes of the machine."""
     victim = world["victim"]
     places = [
-        *("/etc/shadow", "/etc/sudoers", "/etc/machine-id", "/etc/hostname", "/root/.bashrc"),
+        *(
+            "/etc/shadow",
+            "/etc/sudoers",
+            "/etc/machine-id",
+            "/etc/hostname",
+            os.path.expanduser("~/.bashrc"),
+        ),
         *("/proc/1/environ", "/proc/1/cmdline", "/proc/1/maps", "/proc/1/mem", "/proc/1/root"),
         *(f"/proc/{victim}/{name}" for name in ("environ", "mem", "maps", "cmdline", "stack")),
         *(f"/proc/{victim}/{name}" for name in ("root", "cwd", "fd", "fdinfo", "ns", "task")),
@@ -247,7 +253,17 @@ def system_attempts(world: dict[str, Any]) -> Iterator[Attempt]:
         *("/sys", "/sys/kernel", "/sys/fs/cgroup", "/sys/kernel/security", "/sys/class/net"),
         *("/dev", "/dev/mem", "/dev/kmsg", "/dev/tty", "/dev/ptmx", "/dev/fuse", "/dev/kvm"),
         *("/dev/net/tun", "/dev/loop-control", "/dev/shm", "/dev/vda", "/dev/sda", "/dev/pts"),
-        *("/", "/home", "/root", "/root/.ssh", "/tmp", "/var/tmp", "/var/log", "/var/lib", "/run"),
+        *(
+            "/",
+            "/home",
+            "/root",
+            os.path.expanduser("~/.ssh"),
+            "/tmp",
+            "/var/tmp",
+            "/var/log",
+            "/var/lib",
+            "/run",
+        ),
         *("/run/docker.sock", "/run/dbus", "/boot", "/srv", "/opt", "/mnt", "/media", "/usr/bin"),
     ]
     for place in places:

@@ -133,6 +133,44 @@ touch node_modules/@scope/server/main.js
     assert call.endswith("-- @scope/server@1")
 
 
+def test_a_package_names_no_file_outside_of_itself(tmp_path: Path) -> None:
+    (tmp_path / "secret.js").write_text("")
+    program(tmp_path / "npx", "")
+    program(
+        tmp_path / "npm",
+        """#!/bin/sh
+while [ "$1" != --prefix ]; do shift; done
+mkdir -p "$2/node_modules/server" && cd "$2"
+echo '{"dependencies": {"server": "1"}}' > package.json
+echo '{"bin": "../../../../secret.js"}' > node_modules/server/package.json
+""",
+    )
+
+    with pytest.raises(ConfigurationError, match="no single program"):
+        installed(
+            [str(tmp_path / "npx"), "-y", "server"],
+            tmp_path / "home",
+            {"PATH": "/usr/bin:/bin"},
+            lambda _: None,
+        )
+
+
+def test_a_script_names_no_file_that_is_not_a_program(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("secret")
+    script = program(tmp_path / "bin" / "server", f"#!{tmp_path}/key\n")
+
+    assert str(tmp_path / "key") not in roots([str(script)], tmp_path, "")
+
+
+def test_an_environment_names_no_folder_without_a_python(tmp_path: Path) -> None:
+    (tmp_path / "private" / "lib").mkdir(parents=True)
+    (tmp_path / "private" / "bin").mkdir()
+    python = program(tmp_path / "venv" / "bin" / "python", "")
+    program(tmp_path / "venv" / "pyvenv.cfg", f"home = {tmp_path}/private/bin\n")
+
+    assert str(tmp_path / "private" / "lib") not in roots([str(python)], tmp_path, "")
+
+
 def test_an_installation_that_fails_is_reported_and_tried_again(tmp_path: Path) -> None:
     program(tmp_path / "npx", "")
     program(tmp_path / "npm", "#!/bin/sh\necho 'no such package' >&2\nexit 1\n")

@@ -139,6 +139,8 @@ def _npm_program(place: Path, package: _Package) -> tuple[str, ...]:
             only = next(iter(programs.values())) if len(programs) == 1 else None
             programs = programs.get(short) or only
         file = (modules / name / programs).resolve(strict=True)
+        # The package says this: another place would give it the rights to read that.
+        file.relative_to((modules / name).resolve(strict=True))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"{package.spec} has no single program to run") from error
     return ("node", str(file))

@@ -150,10 +150,19 @@ def _program(file: Path, path: str | None, home: Path, depth: int = 3) -> Iterat
     head = _head(file)
     if head.startswith(b"#!") and depth:
         for word in _shebang(head, path):
-            yield from _program(Path(word), path, home, depth - 1)
+            if _is_program(Path(word)):
+                yield from _program(Path(word), path, home, depth - 1)
     loader = _loader(head)
-    if loader:
+    if loader and _is_program(Path(loader)):
         yield from _existing(Path(loader), "run", f"{reason}: its loader")
+
+
+def _is_program(file: Path) -> bool:
+    """Tell whether a file may be started: a server's own file must not name others to be read."""
+    try:
+        return file.is_file() and bool(file.stat().st_mode & 0o111)
+    except OSError:
+        return False
 
 
 def _interpreter(file: Path, path: str | None) -> tuple[Path, Path | None]:
@@ -245,8 +254,9 @@ def _python(interpreter: Path) -> Iterator[Root]:
         yield from _existing(prefix, "read", "python: its environment")
         for line in settings.read_text(encoding="utf-8", errors="replace").splitlines():
             name, _, value = line.partition("=")
-            if name.strip() == "home" and value.strip():
-                installation = Path(value.strip()).resolve().parent
+            home = Path(value.strip())
+            if name.strip() == "home" and any(map(_is_program, home.glob("python*"))):
+                installation = home.resolve().parent
     yield from _existing(real, "run", "python: its program")
     if installation not in _SHARED_PREFIXES:
         yield from _existing(installation / "lib", "read", "python: its library")

@@ -310,10 +310,8 @@ def _confine(name: str, entry: Mapping[str, Any], kind: Kind) -> Confinement | N
     if not isinstance(value, Mapping):
         raise ConfigurationError(f"'{name}': 'confine' must be true, false or an object")
     if unknown := sorted(str(key) for key in value if key not in ("connect", *_GRANTS)):
-        known = ", ".join(("connect", *_GRANTS))
-        raise ConfigurationError(
-            f"'{name}': unknown key '{unknown[0][:60]}' in 'confine' ({known})"
-        )
+        keys = ", ".join(("connect", *_GRANTS))
+        raise ConfigurationError(f"'{name}': unknown key '{unknown[0][:60]}' in 'confine' ({keys})")
     ports = value.get("connect", [])
     if not isinstance(ports, list) or not all(
         type(port) is int and 0 < port < 65_536 for port in ports
