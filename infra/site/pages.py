@@ -28,6 +28,7 @@ SECTIONS = {
         "guides/five-policies",
         "guides/proxy",
         "guides/gateway",
+        "guides/network",
         "guides/tools",
         "guides/control",
         "concepts/policy",

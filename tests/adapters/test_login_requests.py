@@ -8,15 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from nacre.adapters.client_documents import HttpsClientDocuments
 from nacre.adapters.login_requests import HttpLoginRequests
 from nacre.core.errors import LoginError, PrivateAddressError, UnavailableError
 from nacre.core.limits import LOGIN_DOCUMENT_BYTES
 from nacre.gateway.login.logins import Logins, LoginServer
-from nacre.http_client.public_addresses import networks
+from nacre.http_client.outgoing import Outgoing
+from nacre.http_client.proxies import Proxies
+from nacre.http_client.public_addresses import networks, resolved
 from nacre.wiring.compose import compose
 from nacre.wiring.laptop import LaptopPorts
 from nacre.wiring.settings import Settings
+from tests.gateway.http_upstream import http_upstream
 from tests.gateway.login.provider import Provider, provider
+from tests.scaffolding.certificates import Authority
+from tests.scaffolding.connect_proxy import connect_proxy
 from tests.scaffolding.server_threads import answering
 from tests.scaffolding.tls_server import tls_server
 
@@ -160,3 +166,59 @@ def silent() -> Iterator[int]:
     server.daemon_threads = True
     with answering(server):
         yield server.server_port
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("trusts_server", [True, False])
+def test_a_login_through_a_proxy_is_not_led_to_known_private_addresses(
+    tmp_path: Path, *, trusts_server: bool
+) -> None:
+    authority = Authority(tmp_path)
+    unknown: list[str] = []
+
+    def nobody(host: str, port: int) -> list[str]:
+        if host.endswith(".example"):
+            unknown.append(host)
+            raise OSError("no such name here")
+        return resolved(host, port)
+
+    with (
+        http_upstream(authority.server("mcp.example")) as upstream,
+        connect_proxy() as proxy,
+    ):
+        port = upstream.server.server_port
+        requests = HttpLoginRequests(
+            "https://mcp.example/mcp",
+            trusts_server=trusts_server,
+            resolve=nobody,
+            outgoing=Outgoing(Proxies(proxy.url, proxy.url), authority.file),
+        )
+        requests.check("https://mcp.example/")
+        reply = requests.send("POST", f"https://mcp.example:{port}/elsewhere", {}, b"{}")
+        assert (reply.status, proxy.asked) == (404, [f"CONNECT mcp.example:{port}"])
+        for url in PRIVATE:
+            with pytest.raises((PrivateAddressError, UnavailableError)):
+                requests.send("GET", url, {})
+            with pytest.raises((PrivateAddressError, UnavailableError)):
+                requests.check(url)
+        assert len(proxy.asked) == 1
+    assert unknown
+
+
+@pytest.mark.security
+def test_a_clients_document_behind_a_proxy_is_not_at_a_known_private_address(
+    tmp_path: Path,
+) -> None:
+    authority = Authority(tmp_path)
+
+    def lookup(host: str, port: int) -> list[str]:
+        return ["10.0.0.1"] if host == "inside.example" else resolved(host, port)
+
+    with connect_proxy() as proxy:
+        documents = HttpsClientDocuments(
+            resolve=lookup, outgoing=Outgoing(Proxies(proxy.url), authority.file)
+        )
+        for host in ("inside.example", "10.0.0.1", "169.254.169.254", "localhost"):
+            with pytest.raises((PrivateAddressError, UnavailableError)):
+                documents.fetch(f"https://{host}/client.json")
+        assert proxy.asked == []

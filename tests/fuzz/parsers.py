@@ -159,6 +159,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
             "core.names",
             "adapters.embeddings.word_pieces",
             "http_client.public_addresses",
+            "http_client.proxies",
             "cli.access.token",
         ),
         *(

@@ -1,6 +1,7 @@
 """A server over HTTP, of the newest generation, in a thread; it does odd things on demand."""
 
 import json
+import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -106,9 +107,13 @@ class Upstream:
 
 
 @contextmanager
-def http_upstream() -> Iterator[Upstream]:
-    """Run one on loopback."""
+def http_upstream(tls: ssl.SSLContext | None = None) -> Iterator[Upstream]:
+    """Run one on loopback, over TLS if settings for it are given."""
     upstream = Upstream()
+    if tls is not None:
+        listener = upstream.server.socket
+        upstream.server.socket = tls.wrap_socket(listener, server_side=True)
+        upstream.url = upstream.url.replace("http:", "https:")
     with answering(upstream.server):
         try:
             yield upstream

@@ -31,9 +31,11 @@ from nacre.protocol.messages import Request, parse_message
 from nacre.protocol.principal import FULL, Principal
 from nacre.wiring.aws import StackPorts
 from nacre.wiring.compose import Home, compose
-from nacre.wiring.settings import Settings
+from nacre.wiring.settings import Secret, Settings
 from tests.gateway.http_upstream import Upstream, http_upstream
 from tests.scaffolding.aws_stack import REGION, aws_stack
+from tests.scaffolding.certificates import Authority
+from tests.scaffolding.connect_proxy import connect_proxy
 from tests.scaffolding.dynamodb_http import CREDENTIALS, DynamoDb, dynamodb_over_http
 from tests.scaffolding.gateway_world import EVERYTHING_GOES, World, world
 
@@ -62,18 +64,93 @@ def test_calls_share_connections(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["http", "sse"])
-def test_a_server_is_connected_to_directly(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-        monkeypatch.setenv(name.lower(), "http://127.0.0.1:9")
+def test_a_server_on_this_machine_is_connected_to_directly(kind: str, tmp_path: Path) -> None:
+    nobody = Secret("http://127.0.0.1:9")
     with http_upstream() as upstream:
         path = "/mcp" if kind == "http" else "/sse"
         entry = {"type": kind, "url": upstream.url.replace("/mcp", path)}
-        with world(tmp_path / "w", {"web": entry}) as gateway:
+        with world(
+            tmp_path / "w", {"web": entry}, https_proxy=nobody, http_proxy=nobody, all_proxy=nobody
+        ) as gateway:
             gateway.tools()
             assert told(gateway, "echo") == "hh"
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+@pytest.mark.parametrize("is_tls", [True, False])
+def test_a_server_elsewhere_is_connected_to_through_the_proxy(
+    kind: str, tmp_path: Path, *, is_tls: bool
+) -> None:
+    authority = Authority(tmp_path / "ca")
+    tls = authority.server("far.example") if is_tls else None
+    with http_upstream(tls) as upstream, connect_proxy(credentials="ann:s3cret") as proxy:
+        path = "/mcp" if kind == "http" else "/sse"
+        url = upstream.url.replace("127.0.0.1", "far.example").replace("/mcp", path)
+        with world(
+            tmp_path / "w",
+            {"web": {"type": kind, "url": url}},
+            https_proxy=Secret(proxy.url),
+            http_proxy=Secret(proxy.url),
+            ca_file=authority.file,
+        ) as gateway:
+            gateway.tools()
+            assert told(gateway, "echo") == "hh"
+            upstream.answers.put(None)
+    port = upstream.server.server_port
+    assert f"CONNECT far.example:{port}" in proxy.asked or not is_tls
+    assert f"{'POST' if kind == 'http' else 'GET'} {url}" in proxy.asked or is_tls
+
+
+def test_a_proxy_that_refuses_is_named_without_its_credentials(tmp_path: Path) -> None:
+    with connect_proxy(credentials="ann:s3cret") as proxy:
+        proxy.status = 403
+        server = {"web": {"url": "https://far.example/mcp"}}
+        with world(tmp_path / "w", server, https_proxy=Secret(proxy.url)) as gateway:
+            assert gateway.tools() == []
+            assert gateway.missing() == {
+                "web": f"does not work: the proxy 127.0.0.1:{proxy.port} does not connect to"
+                " far.example (403)"
+            }
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ({"https_proxy": Secret("socks5://ann:s3cret@h:1")}, "HTTPS_PROXY or ALL_PROXY names a"),
+        ({"ca_file": "/nowhere.pem"}, "NACRE_CA_FILE: '/nowhere.pem' is not a readable PEM file"),
+    ],
+)
+def test_a_wrong_setting_of_the_network_is_told(
+    setting: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    server = {"web": {"url": "https://far.example/mcp"}}
+    with world(tmp_path / "w", server, **setting) as gateway:
+        assert gateway.tools() == []
+        assert reason in gateway.missing()["web"]
+        assert "s3cret" not in gateway.missing()["web"]
+
+
+def test_a_server_that_wants_a_certificate_is_shown_the_one_of_its_entry(tmp_path: Path) -> None:
+    authority, clients = Authority(tmp_path / "ca"), Authority(tmp_path / "clients", "clients")
+    certificate, key = clients.issue("nacre")
+    with http_upstream(authority.server("127.0.0.1", clients=clients)) as upstream:
+        entry = {"url": upstream.url, "client_cert": certificate, "client_key": "${secret:KEY}"}
+        servers = {"shown": entry, "silent": {"url": upstream.url}}
+        with world(tmp_path / "w", servers, ca_file=authority.file) as gateway:
+            gateway.laptop.ports.secrets.set("KEY", Path(key).read_text())
+            assert gateway.tools() == [f"mcp__shown__{each}" for each in TOOLS]
+            assert list(gateway.missing()) == ["silent"]
+            result = gateway.call("mcp__shown__echo")
+            assert result["content"][0]["text"] == "hh"
+
+
+def test_a_certificate_without_its_key_is_told(tmp_path: Path) -> None:
+    clients = Authority(tmp_path / "clients", "clients")
+    certificate, _ = clients.issue("nacre")
+    servers = {"web": {"url": "https://127.0.0.1:9/mcp", "client_cert": certificate}}
+    with world(tmp_path / "w", servers) as gateway:
+        assert gateway.tools() == []
+        assert "client_cert and client_key are not a certificate" in gateway.missing()["web"]
 
 
 def test_a_connection_that_ended_while_nobody_used_it_is_opened_again(tmp_path: Path) -> None:

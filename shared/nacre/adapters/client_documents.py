@@ -12,6 +12,7 @@ from nacre.core.limits import CLIENT_DOCUMENT_BYTES, CLIENT_FETCH_SECONDS
 from nacre.http_client.address import Address
 from nacre.http_client.client import HttpClient
 from nacre.http_client.errors import HttpError
+from nacre.http_client.outgoing import DIRECT, Outgoing
 from nacre.http_client.public_addresses import Network, Resolve, checked_addresses, resolved
 
 _HEADERS = (
@@ -35,12 +36,14 @@ class HttpsClientDocuments:
         resolve: Resolve = resolved,
         port: int = 443,
         now: Callable[[], float] = monotonic,
-        tls: Callable[[], ssl.SSLContext] = ssl.create_default_context,
+        outgoing: Outgoing = DIRECT,
+        tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
         self._allowed = allowed
         self._lookup = resolve
         self._port = port
         self._now = now
+        self._outgoing = outgoing
         self._tls = tls
 
     def fetch(self, url: str) -> bytes:
@@ -61,7 +64,10 @@ class HttpsClientDocuments:
 
     async def _fetch(self, address: Address) -> bytes:
         client = HttpClient(
-            resolve=self._resolve, tls=self._tls, connect_seconds=CLIENT_FETCH_SECONDS
+            resolve=self._resolve,
+            outgoing=self._outgoing,
+            tls=self._tls,
+            connect_seconds=CLIENT_FETCH_SECONDS,
         )
         headers = ((b"host", address.authority.encode()), *_HEADERS)
         response = await client.send("GET", address, headers, seconds=CLIENT_FETCH_SECONDS)

@@ -11,7 +11,14 @@ from nacre.core.errors import UnavailableError
 from nacre.core.limits import LOGIN_DOCUMENT_BYTES, LOGIN_STEP_SECONDS
 from nacre.http_client.address import Address, parse_address
 from nacre.http_client.client import HttpClient
-from nacre.http_client.public_addresses import Network, Resolve, checked_addresses, resolved
+from nacre.http_client.outgoing import DIRECT, Outgoing
+from nacre.http_client.public_addresses import (
+    Network,
+    Resolve,
+    checked_addresses,
+    refuse_private,
+    resolved,
+)
 from nacre.ports.login_requests import Reply
 
 
@@ -29,12 +36,14 @@ class HttpLoginRequests:
         allowed: Collection[Network] = (),
         trusts_server: bool,
         resolve: Resolve = resolved,
-        tls: Callable[[], ssl.SSLContext] = ssl.create_default_context,
+        outgoing: Outgoing = DIRECT,
+        tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
         self._server = parse_address(server_url)
         self._allowed = tuple(allowed)
         self._trusts_server = trusts_server
         self._lookup = resolve
+        self._outgoing = outgoing
         self._tls = tls
 
     def send(self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> Reply:
@@ -49,16 +58,24 @@ class HttpLoginRequests:
     def check(self, url: str) -> None:
         """Raise PrivateAddressError or UnavailableError for an address that may not be used."""
         address = parse_address(url)
+        is_direct = self._outgoing.proxies.route(address) is None
         within(
             LOGIN_STEP_SECONDS,
-            lambda: self._resolve(address.host, address.port),
+            lambda: (
+                self._resolve(address.host, address.port)
+                if is_direct
+                else refuse_private(self._resolve, address.host, address.port)
+            ),
             late=f"the address of {address.authority} is not found in time",
         )
 
     def _resolve(self, host: str, port: int) -> list[str]:
         allowed = self._allowed
         if self._trusts_server:
-            own = self._lookup(self._server.host, self._server.port)
+            try:
+                own = self._lookup(self._server.host, self._server.port)
+            except (OSError, UnicodeError):  # only a proxy knows the name
+                own = []
             allowed += tuple(ip_network(ip.partition("%")[0]) for ip in own)
         return checked_addresses(host, port, allowed=allowed, resolve=self._lookup)
 
@@ -66,7 +83,10 @@ class HttpLoginRequests:
         self, method: str, address: Address, headers: Mapping[str, str], body: bytes
     ) -> Reply:
         client = HttpClient(
-            resolve=self._resolve, tls=self._tls, connect_seconds=LOGIN_STEP_SECONDS
+            resolve=self._resolve,
+            outgoing=self._outgoing,
+            tls=self._tls,
+            connect_seconds=LOGIN_STEP_SECONDS,
         )
         lines = [(b"host", address.authority.encode())]
         lines += [(name.encode(), value.encode()) for name, value in headers.items()]

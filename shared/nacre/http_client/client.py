@@ -14,9 +14,13 @@ from nacre.core.errors import InvalidInputError
 from nacre.core.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_KEPT_SECONDS
 from nacre.http_client.address import Address
 from nacre.http_client.connection import CHUNK_BYTES, Connection, Response
-from nacre.http_client.errors import CertificateError, ConnectError, ConnectTimeoutError
-from nacre.http_client.public_addresses import Resolve, resolved
+from nacre.http_client.errors import CertificateError, ConnectError, ConnectTimeoutError, ProxyError
+from nacre.http_client.outgoing import DIRECT, Outgoing
+from nacre.http_client.proxies import Proxy
+from nacre.http_client.public_addresses import Resolve, refuse_private, resolved
+from nacre.http_client.tunnel import Streams, open_tunnel, refusal
 
+_BUFFER_BYTES: Final = 2 * CHUNK_BYTES
 _MAX_IDLE: Final = 32  # connections that wait for a next request to the same server
 
 HeaderLines = tuple[tuple[bytes, bytes], ...]
@@ -25,7 +29,9 @@ HeaderLines = tuple[tuple[bytes, bytes], ...]
 class HttpClient:
     """Sends requests, and keeps idle connections for the next ones.
 
-    `resolve` returns the addresses of a host; it runs in a thread and may refuse the host.
+    `outgoing` has the proxies and the trusted authorities; `tls` replaces its settings of TLS.
+    `resolve` returns the addresses of a host; it runs in a thread and may refuse the host. Through
+    a proxy, a host is refused where `refuse_private` can tell.
     `idle_seconds` holds for servers that do not say how long they keep a connection open.
     `timeout_hint` is added to the error of a server that is silent for too long.
     """
@@ -34,14 +40,17 @@ class HttpClient:
         self,
         *,
         resolve: Resolve = resolved,
-        tls: Callable[[], ssl.SSLContext] = ssl.create_default_context,
+        outgoing: Outgoing = DIRECT,
+        tls: Callable[[], ssl.SSLContext] | None = None,
         connect_seconds: float = UPSTREAM_CONNECT_SECONDS,
         idle_seconds: float = UPSTREAM_KEPT_SECONDS,
         timeout_hint: str = "",
     ) -> None:
         self._resolve = resolve
-        self._make_tls = tls
+        self._outgoing = outgoing
+        self._make_tls = tls or outgoing.tls
         self._tls: ssl.SSLContext | None = None
+        self._proxy_tls: ssl.SSLContext | None = None
         self._connect_seconds = connect_seconds
         self._idle_seconds = idle_seconds
         self._timeout_hint = timeout_hint
@@ -66,11 +75,19 @@ class HttpClient:
         except h11.LocalProtocolError as error:
             raise InvalidInputError("a header cannot be sent on as it is") from error
         connection = self._idle_connection(address) or await self._open_connection(address)
+        proxy = connection.proxy
         try:
-            return await connection.send(head, body, seconds, self._keep)
+            if proxy is not None:
+                url = f"http://{address.authority}{address.target}"
+                head = _request_head(method, url, (*headers, *proxy.headers))
+            response = await connection.send(head, body, seconds, self._keep)
         except BaseException:
             connection.abort()
             raise
+        if proxy is not None and response.status == 407:
+            connection.abort()
+            raise refusal(proxy, address.authority, response.status)
+        return response
 
     def close(self) -> None:
         """Close the idle connections."""
@@ -96,17 +113,17 @@ class HttpClient:
 
     async def _open_connection(self, address: Address) -> Connection:
         authority = address.authority
+        proxy = self._outgoing.proxies.route(address)
         if address.is_tls and self._tls is None:
             self._tls = self._make_tls()
-        loop = asyncio.get_running_loop()
+        if proxy is not None and proxy.is_tls and self._proxy_tls is None:
+            self._proxy_tls = self._outgoing.proxy_tls()
         failure: OSError | UnicodeError | None = None
         try:
             async with asyncio.timeout(self._connect_seconds):
-                for ip in await loop.run_in_executor(
-                    None, self._resolve, address.host, address.port
-                ):
+                for ip in await self._addresses(address, proxy):
                     try:
-                        return await self._open_at(ip, address)
+                        return await self._open_at(ip, address, proxy)
                     except OSError as error:
                         failure = error
         except TimeoutError as error:
@@ -118,25 +135,52 @@ class HttpClient:
         if isinstance(failure, ssl.SSLCertVerificationError):
             raise CertificateError(
                 f"{authority} has a certificate that is not trusted here"
-                f" ({failure.verify_message}); SSL_CERT_FILE can name a file with your authority"
+                f" ({failure.verify_message}); NACRE_CA_FILE can name a file with your authority"
+            ) from failure
+        if proxy is not None:
+            raise ProxyError(
+                f"{authority} cannot be reached through the proxy {proxy.authority}"
+                f" ({_reason(failure)})"
             ) from failure
         raise ConnectError(f"{authority} cannot be reached ({_reason(failure)})") from failure
 
-    async def _open_at(self, ip: str, address: Address) -> Connection:
-        reader, writer = await asyncio.open_connection(
-            ip,
-            address.port,
-            ssl=self._tls if address.is_tls else None,
-            server_hostname=address.host if address.is_tls else None,
-            limit=2 * CHUNK_BYTES,
-        )
+    async def _addresses(self, address: Address, proxy: Proxy | None) -> list[str]:
+        """Return the addresses to connect to: the server's, or the proxy's."""
+        loop = asyncio.get_running_loop()
+        if proxy is None:
+            return await loop.run_in_executor(None, self._resolve, address.host, address.port)
+        if self._resolve is not resolved:  # else nothing is refused, and the name is not looked up
+            await loop.run_in_executor(
+                None, refuse_private, self._resolve, address.host, address.port
+            )
+        return await loop.run_in_executor(None, resolved, proxy.host, proxy.port)
+
+    async def _open_at(self, ip: str, address: Address, proxy: Proxy | None) -> Connection:
+        tls = self._tls if address.is_tls else None
+        proxy_tls = self._proxy_tls if proxy is not None and proxy.is_tls else None
+        if proxy is None:
+            streams = await _open_streams(ip, address.port, address.host, tls)
+        elif tls is None:
+            streams = await _open_streams(ip, proxy.port, proxy.host, proxy_tls)
+        else:
+            streams = await open_tunnel(ip, proxy, proxy_tls, address, tls, limit=_BUFFER_BYTES)
         return Connection(
-            reader,
-            writer,
+            *streams,
             address,
+            proxy=proxy if tls is None else None,
             idle_seconds=self._idle_seconds,
             timeout_hint=self._timeout_hint,
         )
+
+
+async def _open_streams(ip: str, port: int, name: str, tls: ssl.SSLContext | None) -> Streams:
+    return await asyncio.open_connection(
+        ip,
+        port,
+        ssl=tls,
+        server_hostname=None if tls is None else name,
+        limit=_BUFFER_BYTES,
+    )
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from nacre.core.errors import TooLargeError
 from nacre.core.limits import MAX_HEAD_BYTES, MAX_WIRE_BYTES
 from nacre.http_client.address import Address
 from nacre.http_client.errors import CompressedError, HttpError, ReadTimeoutError
+from nacre.http_client.proxies import Proxy
 
 CHUNK_BYTES = 64 * 1024
 _MAX_KEEP_ALIVE_SECONDS = 60.0
@@ -99,10 +100,12 @@ class Connection:
         writer: asyncio.StreamWriter,
         address: Address,
         *,
+        proxy: Proxy | None = None,
         idle_seconds: float,
         timeout_hint: str,
     ) -> None:
         self.address = address
+        self.proxy = proxy  # that passes requests on in the clear, not in a tunnel
         self._reader = reader
         self._writer = writer
         self._idle_seconds = idle_seconds

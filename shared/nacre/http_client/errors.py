@@ -19,6 +19,10 @@ class CertificateError(ConnectError):
     """The server's certificate is not trusted."""
 
 
+class ProxyError(ConnectError):
+    """The proxy refuses the connection to the server; the text names both and no credentials."""
+
+
 class ReadTimeoutError(HttpError):
     """The server sends nothing for too long."""
 

@@ -2,6 +2,9 @@
 
 A name is resolved once, every address is checked, and the connection goes to one of them. So it
 does not matter if the name resolves differently a moment later.
+
+A proxy looks names up itself, perhaps with another result. Before one, only addresses in numbers
+and names that this machine resolves to a private address are refused.
 """
 
 import ipaddress
@@ -54,6 +57,19 @@ def checked_addresses(
         if not is_public(address) and not _is_within(address, allowed):
             raise PrivateAddressError(host)
     return addresses
+
+
+def refuse_private(resolve: Resolve, host: str, port: int) -> None:
+    """Raise PrivateAddressError if a host that a proxy will look up is known here as private.
+
+    `resolve` refuses private addresses. A name without an address here is left to the proxy.
+    """
+    try:
+        resolve(host, port)
+    except PrivateAddressError:
+        raise
+    except (OSError, UnicodeError, UnavailableError):
+        return
 
 
 def _is_public(address: _Address) -> bool:

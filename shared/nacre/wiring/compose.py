@@ -124,8 +124,9 @@ class Home:
         ports, documents = self.ports, None
         if ports.fetches_documents:
             from nacre.adapters.client_documents import HttpsClientDocuments
+            from nacre.wiring.outgoing import outgoing_of
 
-            documents = HttpsClientDocuments()
+            documents = HttpsClientDocuments(outgoing=outgoing_of(self.settings))
         return authority(
             ports.token_items, ports.data, documents=documents, clock=ports.clock, rng=ports.rng
         )

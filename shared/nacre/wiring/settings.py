@@ -246,6 +246,24 @@ VARIABLES: Mapping[str, Variable] = {
         "Proxies in front of `nacre serve`, by address or network, separated by commas, such as "
         "127.0.0.1,10.0.0.0/16. Their X-Forwarded-For headers name the clients in rate limits.",
     ),
+    "https_proxy": Variable(
+        "HTTPS_PROXY",
+        "Proxy for connections to other machines over https, such as http://proxy.example:3128 or "
+        "http://NAME:PASSWORD@HOST:PORT. It and the next three are also read in small letters, "
+        "which come first. This machine is always reached directly.",
+    ),
+    "http_proxy": Variable("HTTP_PROXY", "Proxy for connections over http."),
+    "all_proxy": Variable("ALL_PROXY", "Proxy for both, where theirs is not set."),
+    "no_proxy": Variable(
+        "NO_PROXY",
+        "Hosts to reach directly, separated by commas: names with all below them, addresses, "
+        "networks such as 10.0.0.0/8, each with or without a port; * means all.",
+    ),
+    "ca_file": Variable(
+        "NACRE_CA_FILE",
+        "PEM file with certificate authorities to trust besides the system's; SSL_CERT_FILE "
+        "replaces those.",
+    ),
     "front_secret": Variable(
         "NACRE_FRONT_SECRET",
         "On AWS: what the front of a stack sends, so that the portal trusts it to name callers.",
@@ -341,6 +359,11 @@ class Settings(NamedTuple):
     visible_tools: tuple[str, ...] | None = None
     private_networks: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
+    https_proxy: Secret = Secret("")
+    http_proxy: Secret = Secret("")
+    all_proxy: Secret = Secret("")
+    no_proxy: str = ""
+    ca_file: str = ""
     front_secret: Secret = Secret("")
     http_connections: int = HTTP_CONNECTIONS
     address_connections: int = ADDRESS_CONNECTIONS
@@ -368,6 +391,11 @@ class Settings(NamedTuple):
         def read(field: str) -> str:
             return environment.get(VARIABLES[field].name, "").strip()
 
+        def either(field: str) -> str:
+            return environment.get(field, "").strip() or read(field)
+
+        # A web server puts a caller's header Proxy into HTTP_PROXY of its CGI programs.
+        is_cgi = "REQUEST_METHOD" in environment
         return cls(
             data_folder=chosen_folder(read("data_folder"), environment),
             log_level=_log_level(read("log_level")),
@@ -409,6 +437,11 @@ class Settings(NamedTuple):
             visible_tools=_visible_tools(read("visible_tools")),
             private_networks=_networks("NACRE_PRIVATE_NETWORKS", read("private_networks")),
             trusted_proxies=_proxies("NACRE_TRUSTED_PROXIES", read("trusted_proxies")),
+            https_proxy=Secret(either("https_proxy")),
+            http_proxy=Secret("" if is_cgi else either("http_proxy")),
+            all_proxy=Secret(either("all_proxy")),
+            no_proxy=either("no_proxy"),
+            ca_file=read("ca_file"),
             front_secret=Secret(read("front_secret")),
             http_connections=_count("http_connections", read("http_connections")),
             address_connections=_count("address_connections", read("address_connections")),
@@ -685,6 +718,11 @@ def service_variables(
     """
     defaults = Settings._field_defaults
     names = {variable.name: defaults.get(field) for field, variable in VARIABLES.items()}
+    for field in ("https_proxy", "http_proxy", "all_proxy", "no_proxy"):
+        value = environment.get(field) or environment.get(field.upper(), "")
+        environment = {**environment, field.upper(): value}
+        if "@" not in value:  # else it holds credentials
+            names[field.upper()] = ""
     chosen = {
         name: environment[name]
         for name in ("PATH", "XDG_CONFIG_HOME", "SSL_CERT_FILE", *names)

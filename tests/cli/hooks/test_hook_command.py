@@ -19,9 +19,13 @@ import pytest
 from nacre.being.memory.conversations.client_names import client_name, hook_client
 from nacre.cli.hooks.capture_settings import read_settings, write_settings
 from nacre.cli.hooks.hook_input import CLIENTS
+from nacre.cli.hooks.server_call import ServerCallError, address_of, call_tool
 from nacre.core.lazy_dataclasses import replace
 from tests.cli.processes import Server, finish, serving, start
+from tests.gateway.http_upstream import http_upstream
 from tests.scaffolding import transcripts
+from tests.scaffolding.certificates import Authority
+from tests.scaffolding.connect_proxy import connect_proxy
 
 _PACKAGE = Path(__file__).parents[3] / "shared"
 KEY = "ghp_" + "aB3" * 12
@@ -530,6 +534,32 @@ def test_a_read_only_token_captures_nothing(allowed: Machine) -> None:
     arguments = {"client": "codex", "session": "s", "messages": []}
     status, answer = allowed.post(token, call("capture_messages", arguments))
     assert status == 403 or "error" in answer
+
+
+def test_a_hook_calls_a_server_by_the_settings_of_the_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("NACRE_CA_FILE", authority.file)
+    tls = authority.server("far.example", "localhost")
+    with http_upstream(tls) as upstream, connect_proxy(credentials="ann:s3cret") as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        upstream.closes = True
+        port = upstream.server.server_port
+        for host in ("far.example", "LOCALHOST"):  # one through the proxy, and one directly
+            address = address_of(f"https://{host}:{port}/mcp")
+            assert call_tool(address, "token", "echo", {}, seconds=30, client="claude-code") == "hh"
+        proxy.status = 403
+        with pytest.raises(ServerCallError, match=r"does not connect to far.example.* \(403\)"):
+            call_tool(
+                address_of(f"https://far.example:{port}/mcp"),
+                "t",
+                "echo",
+                {},
+                seconds=30,
+                client="claude-code",
+            )
+    assert proxy.asked == [f"CONNECT far.example:{port}"] * 2
 
 
 def test_a_server_elsewhere_needs_a_consent_of_its_own(machine: Machine) -> None:

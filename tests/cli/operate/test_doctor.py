@@ -23,6 +23,7 @@ from nacre.wiring.settings import Settings
 from tests.cli.conftest import Nacre
 from tests.cli.processes import serving
 from tests.scaffolding.aws_stack import REGION
+from tests.scaffolding.certificates import Authority
 from tests.scaffolding.server_threads import answering
 from tests.wiring.deployed import MCP_URL, OUTPUTS, deployed, outputs_of
 
@@ -375,6 +376,31 @@ def test_a_misspelt_setting_is_told(
         ("NACRE_ZZZ is not a setting, so it has no effect", "see docs/reference/settings.md"),
         ("nacre_home is not a setting, so it has no effect", "did you mean NACRE_HOME?"),
     ]
+
+
+def test_proxies_and_authorities_are_told_without_credentials(
+    nacre: Nacre, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def network() -> list[tuple[str, str]]:
+        answer = nacre("doctor", "--port", str(port), "--json")
+        assert "s3cret" not in answer.out
+        return [
+            (each["state"], each["found"])
+            for each in json.loads(answer.out)
+            if each["check"] == "network"
+        ]
+
+    assert network() == []
+    monkeypatch.setenv("HTTPS_PROXY", "http://ann:s3cret@proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", "10.0.0.0/8")
+    authority = Authority(tmp_path / "ca")
+    monkeypatch.setenv("NACRE_CA_FILE", authority.file)
+    assert network() == [
+        ("ok", "https goes through the proxy proxy.example:3128, but for 10.0.0.0/8"),
+        ("ok", f"the authorities in {authority.file} are trusted too"),
+    ]
+    monkeypatch.setenv("HTTPS_PROXY", "socks5://ann:s3cret@proxy.example")
+    assert network()[0][0] == "fail"
 
 
 def test_an_unreadable_policy_is_told_once(

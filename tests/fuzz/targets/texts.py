@@ -30,6 +30,7 @@ from nacre.gateway.qualified_names import exposed_name, server_name, server_of
 from nacre.gateway.servers.config import read_servers
 from nacre.gateway.servers.references import References, has_reference, holds_secret, written_secret
 from nacre.http_client.address import Address, parse_address
+from nacre.http_client.proxies import Proxies, is_excepted
 from nacre.http_client.public_addresses import is_public
 from nacre.sdk.tool_names import check_tool_name, qualified_name, split_name
 from nacre.sdk.uri_template import UriTemplate
@@ -55,6 +56,8 @@ SEEDS = (
     b'"c":{"url":"https://h/mcp?key=s","headers":{"Authorization":"ssm:X"},"offers":["roots"]}}}',
     b"\0042001:db8::1%eth0",
     b"\4::ffff:127.0.0.1",
+    b"\4[::1]:80,.example:443, 192.0.2.0/24 *",
+    b"\4https://ann:s%40@[2001:db8::1]:3128",
     "\5Ann fed 3 cats on 2026-01-01; <memory_recall>x</memory_recall> 猫が好き running".encode(),
     b"\5line [node 0191f6a0-0000-7000-8000-000000000001]  \n<think>a</think>b",
     b"\5[tone] Warm: be kind",
@@ -176,6 +179,15 @@ def _servers(text: str) -> None:
 
 
 def _public(text: str) -> None:
+    for host in (text, HERE.host, "192.0.2.1", "2001:db8::1"):
+        is_excepted(host, 443, text)
+    assert is_excepted(HERE.host, 443, f"{text},{HERE.host}")
+    try:
+        Proxies(f"http://s3cret:s3cret@{text}").route(HERE)
+        Proxies(text).route(HERE)
+    except ConfigurationError as error:
+        assert "s3cret" not in str(error)
+        assert len(str(error)) < 300
     if is_public(text):
         address = ipaddress.ip_address(text.partition("%")[0])
         assert address.is_global

@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 
 from nacre.adapters.mcp.large_answers import Fill, Shorten
-from nacre.core.errors import TooLargeError, UnavailableError
+from nacre.core.errors import ConfigurationError, TooLargeError, UnavailableError
 from nacre.core.limits import LARGE_RESULT_BYTES, UPSTREAM_ANSWER_BYTES
 from nacre.http_client.address import Address, parse_address
 from nacre.http_client.bearer import Bearer, BearerClient
@@ -18,8 +18,10 @@ from nacre.http_client.errors import (
     ConnectError,
     ConnectTimeoutError,
     HttpError,
+    ProxyError,
     ReadTimeoutError,
 )
+from nacre.http_client.outgoing import DIRECT, Outgoing
 from nacre.http_client.public_addresses import Resolve
 from nacre.http_client.server_sent_events import ResponseEvents
 from nacre.protocol.http.http_messages import STREAM
@@ -36,13 +38,17 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         resolve: Resolve,
         *,
         connect_seconds: float,
+        outgoing: Outgoing = DIRECT,
         shorten: Shorten | None = None,
         fill: Fill | None = None,
         bearer: Bearer | None = None,
         url: str = "",
     ) -> None:
         http = HttpClient(
-            resolve=resolve, connect_seconds=connect_seconds, idle_seconds=_IDLE_SECONDS
+            resolve=resolve,
+            outgoing=outgoing,
+            connect_seconds=connect_seconds,
+            idle_seconds=_IDLE_SECONDS,
         )
         self._http: HttpClient | BearerClient = http
         if bearer is not None:  # `url` is that of the server, and nobody else gets its token
@@ -65,7 +71,8 @@ class HttpTransport(httpx2.AsyncBaseTransport):
             )
         except HttpError as error:
             raise _httpx_error(error) from error
-        except UnavailableError as error:  # the login cannot be renewed now
+        except (ConfigurationError, UnavailableError) as error:
+            # The settings of the network are wrong, or the login cannot be renewed now.
             raise httpx2.ConnectError(str(error)) from error
         self.refused = response.status if response.status >= 400 else None
         return httpx2.Response(
@@ -142,6 +149,8 @@ def _httpx_error(error: HttpError) -> Exception:
             return httpx2.ConnectTimeout("it does not answer")
         case CertificateError():
             return httpx2.ConnectError("its certificate cannot be trusted")
+        case ProxyError():
+            return httpx2.ConnectError(str(error))
         case ConnectError():
             return httpx2.ConnectError("it cannot be reached")
         case ReadTimeoutError():

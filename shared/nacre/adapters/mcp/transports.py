@@ -12,10 +12,12 @@ from nacre.adapters.mcp.http_transport import HttpTransport, PlainClient
 from nacre.adapters.mcp.large_answers import LargeAnswers, Reading, WrappedStream
 from nacre.adapters.mcp.stdio_transport import Confine, program
 from nacre.core.errors import ConfigurationError
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import UPSTREAM_ANSWER_BYTES
 from nacre.gateway.servers.config import ServerConfig
-from nacre.gateway.servers.references import References
+from nacre.gateway.servers.references import References, client_certificate
 from nacre.http_client.bearer import Bearer
+from nacre.http_client.outgoing import DIRECT, Outgoing
 from nacre.http_client.public_addresses import Network, Resolve, checked_addresses, resolved
 
 _SILENT_SECONDS = 3600.0  # for a silent stream; each call has a shorter limit
@@ -34,8 +36,10 @@ class Transports:
         reading: Callable[[], Reading] | None = None,
         bearer: Bearer | None = None,
         confine: Callable[[ServerConfig], Confine] | None = None,
+        outgoing: Outgoing = DIRECT,
     ) -> None:
         self.reading = reading
+        self._outgoing = outgoing
         self._bearer = bearer
         self._confine = confine
         self._references = references
@@ -49,6 +53,7 @@ class Transports:
         return HttpTransport(
             self._resolve,
             connect_seconds=config.open_timeout,
+            outgoing=replace(self._outgoing, client=client_certificate(config, self._references)),
             shorten=None if self.reading is None else large.shortened,
             fill=large.filled,
             bearer=self._bearer,

@@ -1,7 +1,6 @@
 """Conversations with tools, at an endpoint that speaks OpenAI's protocol."""
 
 import asyncio
-import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import openai
 
+from nacre.adapters.httpx_options import httpx_options
 from nacre.adapters.openai.chat_stream import StreamedAnswer
 from nacre.adapters.openai.faults import (
     NEW_LIMIT,
@@ -23,6 +23,7 @@ from nacre.adapters.openai.faults import (
 from nacre.adapters.openai.json_pieces import JsonPieces
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import CHAT_RETRIES, MAX_CHAT_STREAM_BYTES
+from nacre.http_client.outgoing import DIRECT, Outgoing
 from nacre.ports.chat import ChatAnswer, tokens_of
 
 # The header by which the SDK's `with_streaming_response` leaves an answer unread. That method keeps
@@ -56,19 +57,17 @@ _VARIANTS_OF_OPENAI = (_VARIANTS[1], _VARIANTS[0], *_VARIANTS[2:])
 class OpenAIChats:
     """Opens conversations, and remembers the accepted variant for each endpoint and model."""
 
-    def __init__(self) -> None:
+    def __init__(self, outgoing: Outgoing = DIRECT) -> None:
         self._accepted_variants: dict[tuple[str, str], int] = {}
-        self._context: ssl.SSLContext | None = None
+        self._outgoing = outgoing
 
     def open(self, name: str, *, key: str, base_url: str, **options: Any) -> "OpenAIChat":
         """Return a conversation with a model; it has its own connections, which end with it."""
-        if self._context is None:
-            self._context = ssl.create_default_context()  # slow, so it is shared
         client = openai.AsyncOpenAI(
             api_key=key or "none",
             base_url=base_url,
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(verify=self._context),
+            http_client=openai.DefaultAsyncHttpxClient(**httpx_options(self._outgoing, base_url)),
         )
         return OpenAIChat(name, client, base_url, self._accepted_variants, **options)
 

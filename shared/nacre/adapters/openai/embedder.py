@@ -12,6 +12,7 @@ import numpy as np
 import openai
 
 from nacre.adapters.embeddings.vector_rules import WrongDimensionError, embeddable, packed
+from nacre.adapters.openai.endpoint_client import endpoint_client
 from nacre.adapters.openai.faults import whole_body
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import (
@@ -21,6 +22,7 @@ from nacre.core.limits import (
     MAX_EMBEDDING_ANSWER_BYTES,
     QUERY_EMBEDDING_SECONDS,
 )
+from nacre.http_client.outgoing import DIRECT, Outgoing
 from nacre.ports.embedder import Vector
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -38,11 +40,18 @@ class OpenAIEmbedder:
     """
 
     def __init__(
-        self, model: str, dimension: int, *, key: Callable[[], str], base_url: str = OPENAI_URL
+        self,
+        model: str,
+        dimension: int,
+        *,
+        key: Callable[[], str],
+        base_url: str = OPENAI_URL,
+        outgoing: Outgoing = DIRECT,
     ) -> None:
         self._model = model
         self._key = key
         self._base_url = base_url
+        self._outgoing = outgoing
         # Some servers refuse this parameter, and others ignore it; see _answer.
         self._asks_dimension = True
         self.emb_id = f"openai:{model}:{dimension}:1"
@@ -144,6 +153,7 @@ class OpenAIEmbedder:
             base_url=self._base_url,
             timeout=EMBEDDING_SECONDS,
             max_retries=EMBEDDING_RETRIES,
+            http_client=endpoint_client(self._outgoing, self._base_url),
         )
 
     @cached_property

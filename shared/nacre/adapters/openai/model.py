@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import openai
 
+from nacre.adapters.openai.endpoint_client import endpoint_client
 from nacre.adapters.openai.faults import (
     NEW_LIMIT,
     OLD_LIMIT,
@@ -30,6 +31,7 @@ from nacre.core.limits import (
     MODEL_SECONDS,
     TOKEN_BYTES,
 )
+from nacre.http_client.outgoing import DIRECT, Outgoing
 from nacre.ports.model import ModelAnswer
 
 _FIRST_PAUSE = 1.0  # seconds; each further one is twice as long
@@ -54,6 +56,7 @@ class OpenAIModel:
         *,
         key: str,
         base_url: str,
+        outgoing: Outgoing = DIRECT,
         seconds: float = MODEL_SECONDS,
         attempt_seconds: float = MODEL_ATTEMPT_SECONDS,
         sleep: Callable[[float], None] = time.sleep,
@@ -74,6 +77,7 @@ class OpenAIModel:
             max_retries=0,
             # A model is made for one run and never closed, so no connection may stay open.
             default_headers={"Connection": "close"},
+            http_client=endpoint_client(outgoing, base_url),
         )
 
     def ask(

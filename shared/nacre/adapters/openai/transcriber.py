@@ -8,6 +8,7 @@ from typing import Any
 
 import openai
 
+from nacre.adapters.openai.endpoint_client import endpoint_client
 from nacre.adapters.openai.faults import whole_body
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import (
@@ -15,6 +16,7 @@ from nacre.core.limits import (
     SOUND_TOKENS_A_SECOND,
     TRANSCRIPTION_SECONDS,
 )
+from nacre.http_client.outgoing import DIRECT, Outgoing
 from nacre.ports.transcriber import Transcript
 
 # Endpoints recognize the format by the extension. Opus comes in an Ogg file.
@@ -42,12 +44,14 @@ class OpenAITranscriber:
         *,
         key: Callable[[], str],
         base_url: str,
+        outgoing: Outgoing = DIRECT,
         seconds: float = TRANSCRIPTION_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._model = model
         self._key = key
         self._base_url = base_url
+        self._outgoing = outgoing
         self._seconds = seconds
         self._monotonic = monotonic
 
@@ -79,6 +83,7 @@ class OpenAITranscriber:
                 base_url=self._base_url,
                 timeout=self._seconds,
                 max_retries=0,
+                http_client=endpoint_client(self._outgoing, self._base_url),
             ) as client,
             client.audio.transcriptions.with_streaming_response.create(
                 model=self._model, file=file, response_format="json"

@@ -14,8 +14,10 @@ from qdrant_client.http.exceptions import (
     UnexpectedResponse,
 )
 
+from nacre.adapters.httpx_options import httpx_options
 from nacre.core.errors import NacreError, UnavailableError
 from nacre.core.limits import MAX_QDRANT_ANSWER_BYTES, QDRANT_REST_SECONDS, QDRANT_SECONDS
+from nacre.http_client.outgoing import DIRECT, Outgoing
 
 Result = TypeVar("Result")
 
@@ -27,7 +29,7 @@ class MissingCollectionError(NacreError):
     """The collection does not exist: it was never created, or somebody removed it."""
 
 
-def connect(url: str, api_key: str = "") -> QdrantClient:
+def connect(url: str, api_key: str = "", outgoing: Outgoing = DIRECT) -> QdrantClient:
     """Return a client over REST, which sends nothing before its first call."""
     return QdrantClient(
         url=url,
@@ -35,6 +37,7 @@ def connect(url: str, api_key: str = "") -> QdrantClient:
         timeout=QDRANT_SECONDS,
         check_compatibility=False,  # it would send another request, in another thread
         event_hooks={"response": [_limit_stream]},
+        **httpx_options(outgoing, url),
     )
 
 

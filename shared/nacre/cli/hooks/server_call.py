@@ -10,6 +10,8 @@ from nacre.core.lazy_dataclasses import dataclass
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
     from typing import Any
 
 _VERSION = "2025-11-25"
@@ -90,22 +92,58 @@ def call_tool(
         "params": {"name": name, "arguments": arguments},
     }
     body = json.dumps(message).encode()
-    head = (
-        f"POST {address.path} HTTP/1.1\r\nHost: {address.host}:{address.port}\r\n"
-        f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
-        f"Accept: application/json\r\nMCP-Protocol-Version: {_VERSION}\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    )
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        "MCP-Protocol-Version": _VERSION,
+        "Connection": "close",
+    }
     try:
-        answer = _exchange(address, head.encode() + body, end)
+        if address.is_this_machine:
+            status, content = _split(_exchange(address, headers, body, end))
+        else:
+            status, content = _elsewhere(address, headers, body, end)
     except TimeoutError:
         raise ServerCallError("the server did not answer in time") from None
     except OSError as error:
         raise ServerCallError(f"the server cannot be reached ({error.strerror})") from None
-    return _text_in(answer)
+    return _text_in(status, content)
 
 
-def _exchange(address: Address, request: bytes, end: float) -> bytes:
+def _elsewhere(
+    address: Address, headers: dict[str, str], body: bytes, end: float
+) -> tuple[str, bytes]:
+    """Return the status and the body of the answer of another machine, by the settings."""
+    from nacre.core.errors import NacreError
+    from nacre.http_client.address import Address as HttpAddress
+    from nacre.wiring.outgoing import outgoing_of
+    from nacre.wiring.settings import Settings
+
+    there = HttpAddress(address.is_secure, address.host, address.port, address.path)
+    try:
+        outgoing = outgoing_of(Settings.from_environment())
+        if outgoing.proxies.route(there) is None:
+            return _split(_exchange(address, headers, body, end, tls=outgoing.tls))
+        from nacre.cli.hooks.proxied_call import post
+
+        lines = tuple((name.encode(), value.encode()) for name, value in headers.items())
+        status, content = post(outgoing, there, lines, body, seconds=_left(end), most=_MOST)
+    except NacreError as error:
+        raise ServerCallError(str(error)) from None
+    return str(status), content
+
+
+def _exchange(
+    address: Address,
+    headers: dict[str, str],
+    body: bytes,
+    end: float,
+    tls: "Callable[[], ssl.SSLContext] | None" = None,
+) -> bytes:
+    head = f"POST {address.path} HTTP/1.1\r\nHost: {address.host}:{address.port}\r\n"
+    head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
     # A host in bytes does not load the codec of international names.
     host = address.host.encode() if address.host.isascii() else address.host
     place: Any = (host, address.port)  # typeshed knows no bytes here
@@ -115,7 +153,7 @@ def _exchange(address: Address, request: bytes, end: float) -> bytes:
         if address.is_secure:
             import ssl
 
-            context = ssl.create_default_context()
+            context = ssl.create_default_context() if tls is None else tls()
             connection = context.wrap_socket(connection, server_hostname=address.host)
         connection.settimeout(_left(end))
         connection.sendall(request)
@@ -142,16 +180,22 @@ def _left(end: float) -> float:
     return left
 
 
-def _text_in(answer: bytes) -> str:
+def _split(answer: bytes) -> tuple[str, bytes]:
+    """Return the status and the body of an answer."""
     head, separator, body = answer.partition(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")
     status = lines[0].split(" ")[1:2]
-    if not separator or not status or status[0] != "200":
-        code = status[0] if status and status[0].isdecimal() else "no status"
-        hint = {"401": ": the token is not valid; run 'nacre capture allow' again"}.get(code, "")
-        raise ServerCallError(f"the server answered with {code}{hint}")
+    if not separator or not status or not status[0].isdecimal():
+        return "no status", b""
     if any(line.lower().replace(" ", "") == "transfer-encoding:chunked" for line in lines):
         body = _joined(body)
+    return status[0], body
+
+
+def _text_in(status: str, body: bytes) -> str:
+    if status != "200":
+        hint = {"401": ": the token is not valid; run 'nacre capture allow' again"}.get(status, "")
+        raise ServerCallError(f"the server answered with {status}{hint}")
     try:
         message = json.loads(body)
         result = message["result"]

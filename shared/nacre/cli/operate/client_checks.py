@@ -9,10 +9,15 @@ from urllib.parse import urlsplit
 
 from nacre.being.memory.text.memory_text import counted
 from nacre.cli.being_options import Place
+from nacre.cli.operate.doctor_checks import http_status
 from nacre.cli.operate.finding import Finding
 from nacre.cli.wrap.connect import connector_of
+from nacre.core.errors import NacreError
 from nacre.core.own_server_name import OWN
 from nacre.firewall.wrap.client_formats import CLIENTS, Client
+from nacre.http_client.address import parse_address
+from nacre.wiring.outgoing import outgoing_of
+from nacre.wiring.settings import Settings
 
 if TYPE_CHECKING:
     from nacre.firewall.wrap.client_servers import ClientServer
@@ -70,11 +75,14 @@ def _again(client: Client) -> str:
 def _answers(url: str) -> bool:
     """Return whether something listens at the host and port of a URL."""
     try:
+        address = parse_address(url)
+        if outgoing_of(Settings.from_environment()).proxies.route(address) is not None:
+            return http_status(url) is not None
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         with socket.create_connection((parts.hostname or "", port), timeout=_PATIENCE_SECONDS):
             return True
-    except (OSError, ValueError):
+    except (OSError, ValueError, NacreError):
         return False
 
 

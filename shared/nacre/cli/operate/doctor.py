@@ -11,6 +11,7 @@ from nacre.cli.exit_codes import FAILURE, OK
 from nacre.cli.operate.client_checks import check_clients, check_wrapped
 from nacre.cli.operate.doctor_checks import check_laptop, check_stack
 from nacre.cli.operate.finding import Finding, attempt
+from nacre.cli.operate.network_check import check_network
 from nacre.cli.operate.service_check import check_service
 from nacre.cli.serve.serve import PORT
 from nacre.core.lazy_dataclasses import asdict
@@ -56,6 +57,7 @@ def _findings(place: Place, port: int | None, *, is_live: bool) -> list[Finding]
     findings += settings
     if settings[0].state == "fail":
         return findings
+    findings += attempt("network", check_network)
     if place.stack:
         findings += check_stack(place, is_live=is_live)
     else:

@@ -22,6 +22,8 @@ from nacre.http_client.errors import ConnectError, HttpError
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Range
 from nacre.wiring.compose import Home
+from nacre.wiring.outgoing import outgoing_of
+from nacre.wiring.settings import Settings
 
 if TYPE_CHECKING:
     from nacre.gateway.catalogue.in_process import InProcessServer
@@ -100,7 +102,6 @@ def _check_index(home: Home, place: Place) -> Iterator[Finding]:
 def _check_own_tools() -> Iterator[Finding]:
     """Load the user's own tool servers, as the server does, and report their problems."""
     from nacre.wiring.features.server_sources import own_servers
-    from nacre.wiring.settings import Settings
 
     problems: list[str] = []
     local = own_servers(Settings.from_environment(), problems.append)
@@ -267,7 +268,7 @@ def _check_port(folder: Path, port: int | None) -> Iterator[Finding]:
             yield from _check_running(url)
         return
     port = port or PORT
-    status = _status(f"http://127.0.0.1:{port}/mcp")
+    status = http_status(f"http://127.0.0.1:{port}/mcp")
     if status is None:
         yield Finding("port", "ok", f"{port} is free")
     elif status == 401:
@@ -278,7 +279,7 @@ def _check_port(folder: Path, port: int | None) -> Iterator[Finding]:
 
 
 def _check_running(url: str) -> Iterator[Finding]:
-    status = _status(url)
+    status = http_status(url)
     if status == 401:
         yield Finding("port", "ok", f"the server at {url} answers and asks for a token")
     else:
@@ -289,7 +290,7 @@ def _check_running(url: str) -> Iterator[Finding]:
 
 
 def _check_url(url: str) -> Iterator[Finding]:
-    status = _status(url)
+    status = http_status(url)
     if status == 401:
         yield Finding("url", "ok", f"{url} answers and asks for a token")
     else:
@@ -297,13 +298,14 @@ def _check_url(url: str) -> Iterator[Finding]:
         yield Finding("url", "fail", f"{url} {problem}", "look at the stack's logs with 'sam logs'")
 
 
-def _status(url: str) -> int | None:
+def http_status(url: str) -> int | None:
     """Return the status of a request without a token: None if nobody answers, 0 for no HTTP."""
     address = parse_address(url)
     headers = ((b"host", address.authority.encode()),)
+    outgoing = outgoing_of(Settings.from_environment())
 
     async def status() -> int:
-        client = HttpClient(connect_seconds=_TIMEOUT_SECONDS)
+        client = HttpClient(outgoing=outgoing, connect_seconds=_TIMEOUT_SECONDS)
         response = await client.send("GET", address, headers, seconds=_TIMEOUT_SECONDS)
         response.close()
         return response.status

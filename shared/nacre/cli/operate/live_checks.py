@@ -13,6 +13,8 @@ from nacre.http_client.address import parse_address
 from nacre.http_client.client import HttpClient
 from nacre.http_client.errors import HttpError
 from nacre.wiring.compose import Home
+from nacre.wiring.outgoing import outgoing_of
+from nacre.wiring.settings import Settings
 
 _TIMEOUT_SECONDS = 29
 _CHALLENGE = "www-authenticate"
@@ -117,8 +119,10 @@ def _post(url: str, message: object, *, token: str = "") -> tuple[int, Mapping[s
     if token:
         headers.append((b"authorization", f"Bearer {token}".encode()))
 
+    outgoing = outgoing_of(Settings.from_environment())
+
     async def post() -> tuple[int, Mapping[str, str]]:
-        client = HttpClient(connect_seconds=_TIMEOUT_SECONDS)
+        client = HttpClient(outgoing=outgoing, connect_seconds=_TIMEOUT_SECONDS)
         response = await client.send(
             "POST", address, tuple(headers), body, seconds=_TIMEOUT_SECONDS
         )

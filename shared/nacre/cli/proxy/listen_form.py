@@ -27,7 +27,7 @@ def run(options: ProxyOptions) -> int:
         raise InvalidInputError("--transport: with --listen the client chooses; leave it out")
     host, port = _place(options.listen)
     settings = options.settings()
-    upstream = upstream_of(options)
+    upstream = upstream_of(options, settings)
     parts = open_remote_proxy(upstream, options, settings)
     try:
         listener = _bound(host, port)

@@ -28,6 +28,8 @@ class ProxyOptions:
     header: tuple[str, ...] = ()
     header_env: tuple[str, ...] = ()
     bearer_env: str = ""
+    client_cert: str = ""
+    client_key: str = ""
     timeout: str = ""
     base: tuple[str, ...] = ()
     pass_authorization: bool = False
@@ -59,6 +61,8 @@ _VALUED = {
     "--listen": "listen",
     "--transport": "transport",
     "--bearer-env": "bearer_env",
+    "--client-cert": "client_cert",
+    "--client-key": "client_key",
     "--timeout": "timeout",
 }
 _CONFINED = ("connect", "read", "write", "run", "env", "accept")
@@ -69,7 +73,7 @@ _REPEATED = {
 _FLAGS = {"--pass-authorization": "pass_authorization", "--confine": "confine"}
 _OF_A_URL = (
     *("listen", "transport", "header", "header_env", "bearer_env", "timeout"),
-    "pass_authorization",
+    *("client_cert", "client_key", "pass_authorization"),
 )
 
 

@@ -47,6 +47,8 @@ Options:
                        Send the variable's value as this header. May be repeated.
   --bearer-env VARIABLE
                        Send the variable's value as a bearer token.
+  --client-cert FILE   The certificate in PEM that the server wants of its clients.
+  --client-key FILE    Its key, if that is another file.
   --timeout SECONDS    How long the server may be silent. [default: 300]
   --pass-authorization
                        With --listen: forward the client's Authorization header.

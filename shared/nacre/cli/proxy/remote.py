@@ -4,21 +4,34 @@ from collections.abc import Callable
 
 from nacre.cli.proxy.options import ProxyOptions
 from nacre.core.errors import ConfigurationError, InvalidInputError
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import REMOTE_SECONDS
 from nacre.core.logs import Log, log_at
 from nacre.firewall.proxy.server_name import name_of_url
 from nacre.firewall.proxy.upstream.remote_server import RemoteServer
 from nacre.firewall.proxy.upstream.server_options import parse_headers, parse_url
+from nacre.http_client.certificates import ClientCertificate
+from nacre.wiring.outgoing import outgoing_of
 from nacre.wiring.proxy import ProxyParts, open_proxy
 from nacre.wiring.settings import Settings, variable
 from nacre.wiring.this_machine import at_host, with_bases
 
 
-def upstream_of(options: ProxyOptions) -> RemoteServer:
+def upstream_of(options: ProxyOptions, settings: Settings) -> RemoteServer:
     """Return the remote server; raise InvalidInputError or ConfigurationError if it is wrong."""
-    url = url_of(options)
-    seconds = _seconds(options.timeout)
-    return RemoteServer(parse_url(url), headers=_headers(options), seconds=seconds)
+    outgoing = outgoing_of(settings)
+    if options.client_cert:
+        client = ClientCertificate(options.client_cert, options.client_key)
+        outgoing = replace(outgoing, client=client)
+        outgoing.tls()  # an error at once, instead of one for each call
+    elif options.client_key:
+        raise InvalidInputError("--client-key: give --client-cert too, the certificate of the key")
+    return RemoteServer(
+        parse_url(url_of(options)),
+        headers=_headers(options),
+        seconds=_seconds(options.timeout),
+        outgoing=outgoing,
+    )
 
 
 def open_remote_proxy(

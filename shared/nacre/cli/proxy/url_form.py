@@ -24,7 +24,7 @@ def run(options: ProxyOptions) -> int:
             "standard input or output is closed; start the proxy from a client, with both open"
         )
     settings = options.settings()
-    upstream = upstream_of(options)
+    upstream = upstream_of(options, settings)
     parts = open_remote_proxy(upstream, options, settings)
 
     async def relay() -> int:

@@ -76,6 +76,12 @@ def server() -> None:
 @click.option(
     "--scope", "scopes", multiple=True, metavar="SCOPE", help="A right to ask for at a login."
 )
+@click.option(
+    "--client-cert",
+    metavar="FILE",
+    help="Certificate in PEM that the server wants of its clients: a file, or '${secret:NAME}'.",
+)
+@click.option("--client-key", metavar="FILE", help="Its key, likewise, if that is elsewhere.")
 @click.option("--timeout", type=float, metavar="SECONDS", help="Limit for one call. [default: 60]")
 @click.option(
     "--open-timeout", type=float, metavar="SECONDS", help="Limit for its start. [default: 30]"
@@ -287,6 +293,8 @@ def _entry(command: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, An
         "open_seconds": options["open_timeout"],
         "keep_alive_seconds": options["keep_alive"],
         "oauth": {key: value for key, value in client.items() if value},
+        "client_cert": options["client_cert"],
+        "client_key": options["client_key"],
     }
     return {key: value for key, value in entry.items() if value or value == 0}
 

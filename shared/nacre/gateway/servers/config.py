@@ -31,12 +31,15 @@ _KINDS: Mapping[str, Kind] = {
     "streamable_http": "http",
     "remote": "http",
 }
-_TEXTS = ("command", "cwd", "url", "httpUrl", "serverUrl", "type", "transport")
+_TEXTS = (
+    *("command", "cwd", "url", "httpUrl", "serverUrl", "type", "transport"),
+    *("client_cert", "client_key"),
+)
 _OWN = (
     *("command", "args", "env", "cwd", "type", "transport", "url", "headers", "disabled"),
     *("httpUrl", "serverUrl", "allowed_tools", "disallowed_tools", "read_tools"),
     *("timeout_seconds", "open_seconds", "keep_alive_seconds", "concurrency", "offers", "base"),
-    *("oauth", "confine"),
+    *("oauth", "confine", "client_cert", "client_key"),
 )
 _GRANTS = ("read", "write", "run", "accept")
 _OAUTH = ("client_id", "client_secret", "scopes")
@@ -89,6 +92,8 @@ class ServerConfig:
     base: tuple[str, ...] = ()
     oauth: OAuthClient = OAuthClient()
     confine: Confinement | None = None
+    client_cert: str = ""
+    client_key: str = field(default="", repr=False)
     is_disabled: bool = False
     digest: str = ""
 
@@ -195,6 +200,7 @@ def server_from(given_name: str, entry: Any) -> ServerConfig:
         base=_base(name, entry),
         oauth=_oauth(name, entry, kind),
         confine=_confine(name, entry, kind),
+        **_client_certificate(name, entry, kind),
         is_disabled=entry.get("disabled") is True,
         digest=digest([given_name, {key: entry[key] for key in _OWN if key in entry}]),
     )
@@ -222,7 +228,7 @@ def unknown_keys(entry: Mapping[str, Any]) -> list[str]:
 def _check(name: str, entry: Mapping[str, Any]) -> None:
     for key in unknown_keys(entry):
         # A misspelled list of tools would offer every tool.
-        similar = get_close_matches(key, _OWN[-12:], n=1, cutoff=0.8)
+        similar = get_close_matches(key, _OWN[-14:], n=1, cutoff=0.8)
         if similar:
             raise ConfigurationError(f"'{name}': unknown key '{key[:60]}'; write '{similar[0]}'")
     for key in _TEXTS:
@@ -319,6 +325,15 @@ def _confine(name: str, entry: Mapping[str, Any], kind: Kind) -> Confinement | N
         raise ConfigurationError(f"'{name}': 'connect' in 'confine' must be a list of ports")
     grants = {key: _strings(name, value, key) or () for key in _GRANTS}
     return Confinement(connect=tuple(ports), **grants)
+
+
+def _client_certificate(name: str, entry: Mapping[str, Any], kind: Kind) -> dict[str, str]:
+    if kind == "stdio":
+        return {}
+    texts = {key: entry.get(key, "") for key in ("client_cert", "client_key")}
+    if texts["client_key"] and not texts["client_cert"]:
+        raise ConfigurationError(f"'{name}': give 'client_cert' too, the certificate of the key")
+    return texts
 
 
 def _seconds(name: str, entry: Mapping[str, Any], key: str, default: float) -> float:

@@ -14,6 +14,7 @@ from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.content.secrets import names_secret, redact_text
 from nacre.firewall.rules.sections import SecretsSection
 from nacre.gateway.servers.config import ServerConfig
+from nacre.http_client.certificates import ClientCertificate
 
 _REFERENCE = re.compile(r"\$\{(?:(env|secret|ssm):)?([A-Za-z_][A-Za-z0-9_.-]*)(?::-([^}]*))?\}")
 _WHOLE = re.compile(r"ssm:([A-Za-z][A-Za-z0-9_.-]{0,63})")
@@ -57,6 +58,14 @@ class References:
         return value
 
 
+def client_certificate(config: ServerConfig, references: References) -> ClientCertificate | None:
+    """Return the certificate to show a server, if it is to see one; raises ConfigurationError."""
+    if not config.client_cert:
+        return None
+    filled = references.filled
+    return ClientCertificate(filled(config.client_cert), filled(config.client_key))
+
+
 def holds_secret(name: str, value: str) -> bool:
     """Tell whether a header or variable holds a credential in plain text, by its name."""
     if not _SECRET_HEADERS.search(name):
@@ -78,6 +87,8 @@ def written_secret(config: ServerConfig) -> str | None:
     for name, value in (*parse_qsl(urlsplit(config.url).query), *_options(config.args)):
         if names_secret(name) and not has_reference(value):
             return name
+    if "-----BEGIN" in config.client_key or "PRIVATE KEY" in config.client_cert:
+        return "client_key"
     for name, texts in (("url", (config.url,)), ("args", config.args)):
         if any(redact_text(text, SecretsSection())[1] for text in texts):
             return name

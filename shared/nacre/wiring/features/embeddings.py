@@ -198,12 +198,14 @@ def _openai(settings: Settings, key: Callable[[], str]) -> Embedder:
 
     def embedder() -> Embedder:
         from nacre.adapters.openai.embedder import OpenAIEmbedder
+        from nacre.wiring.outgoing import outgoing_of
 
         return OpenAIEmbedder(
             model,
             dimension,
             key=lambda: settings.embedding_api_key.reveal() or key(),
             base_url=settings.embedding_base_url or OPENAI_URL,
+            outgoing=outgoing_of(settings),
         )
 
     return _LazyEmbedder(f"openai:{model}:{dimension}:1", dimension, embedder)

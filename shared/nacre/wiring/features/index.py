@@ -72,7 +72,9 @@ def _qdrant(ports: "Ports", settings: Settings) -> Callable[[str], VectorIndex] 
                 "in your clone run 'make setup', or pip install '.[qdrant]'"
             ) from None
         key = settings.qdrant_api_key.reveal() or ports.secret_at(settings.qdrant_secret)
-        return connect(settings.qdrant_url, key), QdrantCalls()
+        from nacre.wiring.outgoing import outgoing_of
+
+        return connect(settings.qdrant_url, key, outgoing_of(settings)), QdrantCalls()
 
     def index(emb_id: str) -> VectorIndex:
         client, call = connection()

@@ -24,11 +24,17 @@ def build_logins(ports: "Ports", settings: "Settings") -> "Logins":
     from nacre.gateway.login.store import LoginStore
     from nacre.http_client.public_addresses import networks
     from nacre.jobs.lease import Leases
+    from nacre.wiring.outgoing import outgoing_of
 
     allowed = networks(settings.private_networks)
     return Logins(
         LoginStore(lambda: ports.data, lambda: ports.vault, clock=ports.clock),
-        lambda url: HttpLoginRequests(url, allowed=allowed, trusts_server=not ports.is_stack),
+        lambda url: HttpLoginRequests(
+            url,
+            allowed=allowed,
+            trusts_server=not ports.is_stack,
+            outgoing=outgoing_of(settings),
+        ),
         Leases(
             ports.data,
             now=ports.clock,

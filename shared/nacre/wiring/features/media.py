@@ -69,11 +69,13 @@ class _Transcriber:
             if find_spec("openai") is None:
                 raise UnavailableError(MISSING_OPENAI)
             from nacre.adapters.openai.transcriber import OpenAITranscriber
+            from nacre.wiring.outgoing import outgoing_of
 
             self._loaded = OpenAITranscriber(
                 self._settings.transcribe_model,
                 key=lambda: self._settings.transcribe_api_key.reveal() or self._key(),
                 base_url=self._settings.transcribe_base_url or OPENAI_URL,
+                outgoing=outgoing_of(self._settings),
                 seconds=TRANSCRIPTION_SECONDS,
             )
         return self._loaded

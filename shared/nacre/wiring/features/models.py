@@ -71,7 +71,7 @@ def model_access_over(
 
     def model(key: str) -> Model:
         base_url, name = provider(key, settings)
-        return _LazyModel(name, key, base_url)
+        return _LazyModel(name, key, base_url, settings)
 
     return ModelAccess(
         llm_keys,
@@ -97,10 +97,11 @@ def _count(stack: str, cost: QuestionCost) -> None:
 class _LazyModel:
     """A Model that is loaded when its first question arrives; its name is known at once."""
 
-    def __init__(self, name: str, key: str, base_url: str) -> None:
+    def __init__(self, name: str, key: str, base_url: str, settings: Settings) -> None:
         self.name = name
         self._key = key
         self._base_url = base_url
+        self._settings = settings
         self._loaded: Model | None = None
 
     def ask(
@@ -113,6 +114,12 @@ class _LazyModel:
             if find_spec("openai") is None:
                 raise ModelError("unavailable", MISSING_OPENAI)
             from nacre.adapters.openai.model import OpenAIModel
+            from nacre.wiring.outgoing import outgoing_of
 
-            self._loaded = OpenAIModel(self.name, key=self._key, base_url=self._base_url)
+            self._loaded = OpenAIModel(
+                self.name,
+                key=self._key,
+                base_url=self._base_url,
+                outgoing=outgoing_of(self._settings),
+            )
         return self._loaded

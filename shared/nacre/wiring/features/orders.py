@@ -132,8 +132,9 @@ def chats(settings: "Settings") -> "Callable[[str], Chat]":
     @cache
     def shared() -> "OpenAIChats":
         from nacre.adapters.openai.chat import OpenAIChats
+        from nacre.wiring.outgoing import outgoing_of
 
-        return OpenAIChats()
+        return OpenAIChats(outgoing_of(settings))
 
     def open_chat(key: str) -> "Chat":
         from importlib.util import find_spec

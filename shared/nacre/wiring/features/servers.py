@@ -115,6 +115,7 @@ def _connecting(
         from nacre.adapters.mcp.upstream import McpUpstream
         from nacre.core.limits import STACK_OPEN_SECONDS, STACK_UPSTREAM_SECONDS
         from nacre.http_client.public_addresses import networks
+        from nacre.wiring.outgoing import outgoing_of
 
         is_stack = ports.is_stack
         transports = Transports(
@@ -124,6 +125,7 @@ def _connecting(
             reading=None if is_stack else screening,
             bearer=bearer,
             confine=None if is_stack else partial(_confine, ports, settings, references),
+            outgoing=outgoing_of(settings),
         )
         seconds = config.timeout
         if is_stack:

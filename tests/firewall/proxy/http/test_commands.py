@@ -18,6 +18,8 @@ import pytest
 from nacre.cli.proxy.proxy_command import run
 from tests.firewall.guarding import ALLOW, notification, request
 from tests.firewall.proxy.programs import NACRE, environment
+from tests.scaffolding.certificates import Authority
+from tests.scaffolding.connect_proxy import connect_proxy
 from tests.scaffolding.server_threads import answering
 
 OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c"}}
@@ -138,6 +140,36 @@ def test_lines_in_are_answered_by_lines_and_the_end_of_input_ends_it(
     assert sent["x-team"] == "a b"
     assert sent["authorization"].startswith("[redacted: ")  # as whatever else a server shows
     assert err == b""
+
+
+def test_a_server_elsewhere_is_reached_through_the_proxy_with_a_certificate(
+    place: list[str], tmp_path: Path
+) -> None:
+    authority, clients = Authority(tmp_path / "ca"), Authority(tmp_path / "clients", "clients")
+    certificate, key = clients.issue("nacre")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Far)
+    tls = authority.server("far.example", clients=clients)
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    url = f"https://far.example:{server.server_port}/mcp"
+    with answering(server), connect_proxy(credentials="ann:s3cret") as proxy:
+        process = started(
+            *place, "--url", url, "--client-cert", certificate, "--client-key", key,
+            https_proxy=proxy.url, NACRE_CA_FILE=authority.file,
+        )  # fmt: skip
+        out, err = process.communicate(json.dumps(request(0, "initialize", OPENING)).encode(), 60)
+    assert json.loads(out)["id"] == 0, err
+    assert proxy.asked == [f"CONNECT far.example:{server.server_port}"]
+    assert b"s3cret" not in out + err
+
+
+def test_a_certificate_that_cannot_be_used_ends_the_proxy_at_once(
+    place: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = ["--url", "https://far.example/mcp"]
+    assert run([*place, *url, "--client-cert", "/nowhere.pem"]) == 2
+    assert "client_cert or client_key names a file that cannot be read" in capsys.readouterr().err
+    assert run([*place, *url, "--client-key", "/nowhere.pem"]) == 2
+    assert "--client-key: give --client-cert too" in capsys.readouterr().err
 
 
 def test_links_are_followed_for_a_server_at_an_address_of_this_machine(

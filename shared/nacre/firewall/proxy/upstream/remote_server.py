@@ -4,13 +4,14 @@ import ssl
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 
-from nacre.core.errors import InvalidInputError, UnavailableError
+from nacre.core.errors import ConfigurationError, InvalidInputError, UnavailableError
 from nacre.core.limits import UPSTREAM_REDIRECTS
 from nacre.http_client.address import Address
 from nacre.http_client.bearer import Bearer, BearerClient
 from nacre.http_client.client import HttpClient
 from nacre.http_client.connection import Response
 from nacre.http_client.errors import HttpError
+from nacre.http_client.outgoing import DIRECT, Outgoing
 from nacre.protocol.large_calls import whole
 
 SESSION = "mcp-session-id"
@@ -25,13 +26,16 @@ class RemoteServer:
         *,
         headers: Sequence[tuple[str, str]] = (),
         seconds: float,
-        tls: Callable[[], ssl.SSLContext] = ssl.create_default_context,
+        outgoing: Outgoing = DIRECT,
+        tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
         self.address = address
         self._seconds = seconds
         self._headers = tuple((name.encode(), value.encode("latin-1")) for name, value in headers)
         self._names = frozenset(name for name, _ in headers)
-        self._client = HttpClient(tls=tls, timeout_hint="; --timeout changes how long is waited")
+        self._client = HttpClient(
+            outgoing=outgoing, tls=tls, timeout_hint="; --timeout changes how long is waited"
+        )
         self._http: HttpClient | BearerClient = self._client
 
     def use_login(self, bearer: Bearer) -> None:
@@ -60,7 +64,8 @@ class RemoteServer:
                 response = await self._http.send(method, target, lines, body, seconds=wait)
             except HttpError:
                 raise
-            except UnavailableError as error:  # the login cannot be renewed now
+            except (ConfigurationError, UnavailableError) as error:
+                # The settings of the network are wrong, or the login cannot be renewed now.
                 raise HttpError(str(error)) from error
             location = response.headers.get("location")
             if response.status not in (307, 308) or location is None:
