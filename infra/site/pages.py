@@ -48,6 +48,7 @@ SECTIONS = {
         "guides/moving",
         "guides/uninstall",
         "guides/runbook",
+        "guides/traces",
         "guides/operate-aws",
         "concepts/faults",
     ),

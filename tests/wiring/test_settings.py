@@ -62,6 +62,7 @@ def test_every_variable_arrives_in_its_field() -> None:
         "address_connections": "50",
         "search_files": "on",
         "resolves_tokens": "ON",
+        "traces_disabled": "TRUE",
         "endpoint_url": "http://127.0.0.1:4566",
     }
     environment = {
@@ -111,6 +112,11 @@ def test_every_variable_arrives_in_its_field() -> None:
         all_proxy=Secret("value of all_proxy"),
         no_proxy="value of no_proxy",
         ca_file="value of ca_file",
+        traces_endpoint="value of traces_endpoint",
+        traces_full_endpoint="value of traces_full_endpoint",
+        traces_protocol="value of traces_protocol",
+        traces_exporter="value of traces_exporter",
+        traces_disabled=True,
         front_secret=Secret("value of front_secret"),
         http_connections=2000,
         address_connections=50,

@@ -9,6 +9,7 @@ from nacre.access.tokens.authentication import Gate, is_being_id
 from nacre.being.application import Application
 from nacre.core.errors import ForbiddenError, NacreError, UnauthorizedError, UnavailableError
 from nacre.core.logs import Level, Log, where
+from nacre.core.traces import recorder
 from nacre.protocol.dispatch.methods import Dispatcher
 from nacre.protocol.http import error_map
 from nacre.protocol.http.allowed_origins import Fences
@@ -45,7 +46,12 @@ def dispatcher(
     `logging` tells whether the face knows which level a client of an older revision has chosen.
     `changes` notifies clients of changes, if the face can reach them.
     """
-    return Dispatcher(
+    kind = Dispatcher
+    if recorder() is not None:
+        from nacre.faces.traced_dispatcher import TracedDispatcher  # noqa: PLC0415 - mostly off
+
+        kind = TracedDispatcher
+    return kind(
         app.surface,
         rules=Rules(),
         states=app.states,

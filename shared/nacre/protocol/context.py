@@ -154,6 +154,8 @@ class Context:
     takes_task: bool = False
     task: TaskRun | None = None  # set where the call runs as one
     via: str | None = None  # the tool through which the client called this one
+    # The caller's trace, as `trace_of` returns it.
+    trace: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def detached(cls) -> "Context":

@@ -292,6 +292,10 @@ class Home:
         """The MCP server."""
         from nacre.being.application import Application
 
+        if self.settings.sends_traces:
+            from nacre.wiring.traces import start_traces
+
+            start_traces(self.settings)
         surface: Surface = self.surface
         if self.settings.tools != "all":
             from nacre.gateway.on_demand.surface import OnDemandSurface

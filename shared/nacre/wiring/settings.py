@@ -264,6 +264,24 @@ VARIABLES: Mapping[str, Variable] = {
         "PEM file with certificate authorities to trust besides the system's; SSL_CERT_FILE "
         "replaces those.",
     ),
+    "traces_endpoint": Variable(
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "Receiver of traces over OTLP, such as http://localhost:4318; requires the extra otel. "
+        "The SDK of OpenTelemetry reads its other variables too, such as OTEL_SERVICE_NAME, "
+        "OTEL_EXPORTER_OTLP_HEADERS and OTEL_TRACES_SAMPLER.",
+    ),
+    "traces_full_endpoint": Variable(
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "The same, as the full URL for traces."
+    ),
+    "traces_protocol": Variable(
+        "OTEL_EXPORTER_OTLP_PROTOCOL",
+        "Protocol of that receiver; with any other, traces are off.",
+        "http/protobuf",
+    ),
+    "traces_exporter": Variable(
+        "OTEL_TRACES_EXPORTER", "none turns traces off, and otlp is the only exporter.", "otlp"
+    ),
+    "traces_disabled": Variable("OTEL_SDK_DISABLED", "true turns traces off.", "false"),
     "front_secret": Variable(
         "NACRE_FRONT_SECRET",
         "On AWS: what the front of a stack sends, so that the portal trusts it to name callers.",
@@ -364,6 +382,11 @@ class Settings(NamedTuple):
     all_proxy: Secret = Secret("")
     no_proxy: str = ""
     ca_file: str = ""
+    traces_endpoint: str = ""
+    traces_full_endpoint: str = ""
+    traces_protocol: str = ""
+    traces_exporter: str = ""
+    traces_disabled: bool = False
     front_secret: Secret = Secret("")
     http_connections: int = HTTP_CONNECTIONS
     address_connections: int = ADDRESS_CONNECTIONS
@@ -442,6 +465,11 @@ class Settings(NamedTuple):
             all_proxy=Secret(either("all_proxy")),
             no_proxy=either("no_proxy"),
             ca_file=read("ca_file"),
+            traces_endpoint=read("traces_endpoint"),
+            traces_full_endpoint=read("traces_full_endpoint"),
+            traces_protocol=read("traces_protocol"),
+            traces_exporter=read("traces_exporter"),
+            traces_disabled=read("traces_disabled").lower() == "true",
             front_secret=Secret(read("front_secret")),
             http_connections=_count("http_connections", read("http_connections")),
             address_connections=_count("address_connections", read("address_connections")),
@@ -464,6 +492,12 @@ class Settings(NamedTuple):
             starts_from_snapshot=read("starts_from_snapshot") == "snap-start",
             endpoint_url=_origin("AWS_ENDPOINT_URL", read("endpoint_url")),
         )
+
+    @property
+    def sends_traces(self) -> bool:
+        """Tell whether traces have a receiver, and are not turned off."""
+        has_receiver = bool(self.traces_endpoint or self.traces_full_endpoint)
+        return has_receiver and not self.traces_disabled and self.traces_exporter in ("", "otlp")
 
     @property
     def signing_fields(self) -> tuple[str, ...]:

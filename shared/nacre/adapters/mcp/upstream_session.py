@@ -245,7 +245,9 @@ class UpstreamSession:
 
 
 def _request(method: str, params: Mapping[str, Any], meta: Mapping[str, Any] | None) -> Any:
-    members = dict(params) if meta is None else {**params, "_meta": dict(meta)}
+    members = dict(params)
+    if meta is not None:
+        members["_meta"] = {**params.get("_meta", {}), **meta}
     match method:
         case "tools/call":
             return types.CallToolRequest.model_validate({"params": members}, by_name=False)

@@ -21,6 +21,7 @@ from nacre.adapters.openai.faults import (
     translated,
 )
 from nacre.adapters.openai.json_pieces import JsonPieces
+from nacre.adapters.openai.model_spans import count_tokens, model_span
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import CHAT_RETRIES, MAX_CHAT_STREAM_BYTES
 from nacre.http_client.outgoing import DIRECT, Outgoing
@@ -109,6 +110,22 @@ class OpenAIChat:
         seconds: float,
     ) -> ChatAnswer:
         """Return the next answer; raises ModelError if there is no answer."""
+        with model_span(self.name) as recorded:
+            answer = await self._complete(
+                messages, tools, may_call=may_call, max_tokens=max_tokens, seconds=seconds
+            )
+            count_tokens(recorded, answer.input_tokens, answer.output_tokens)
+            return answer
+
+    async def _complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        *,
+        may_call: bool,
+        max_tokens: int,
+        seconds: float,
+    ) -> ChatAnswer:
         question = _Question(messages, tools, may_call, max_tokens, tokens_of(messages, tools))
         deadline = self._monotonic() + seconds
         pause, lost_tokens = _FIRST_PAUSE, 0

@@ -23,6 +23,7 @@ from nacre.adapters.openai.faults import (
     translated,
     whole_body,
 )
+from nacre.adapters.openai.model_spans import count_tokens, model_span
 from nacre.core.errors import ModelError, ModelFault
 from nacre.core.limits import (
     MAX_MODEL_ANSWER_BYTES,
@@ -84,7 +85,12 @@ class OpenAIModel:
         self, *, system: str, user: str, schema: Mapping[str, Any], max_tokens: int
     ) -> ModelAnswer:
         """Return the answer; raises ModelError if there is no answer."""
-        question = _Question(system, user, schema, max_tokens)
+        with model_span(self.name) as recorded:
+            answer = self._ask(_Question(system, user, schema, max_tokens))
+            count_tokens(recorded, answer.input_tokens, answer.output_tokens)
+            return answer
+
+    def _ask(self, question: "_Question") -> ModelAnswer:
         deadline = self._monotonic() + self._seconds
         pause = _FIRST_PAUSE
         for retries_left in reversed(range(MODEL_RETRIES + 1)):

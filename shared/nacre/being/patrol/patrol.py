@@ -30,6 +30,7 @@ from nacre.being.patrol.steps.write_journal import write_journal
 from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import PATROL_SUMMARIES
+from nacre.core.traces import span
 from nacre.jobs.lease import Lease
 from nacre.ports.items.table import Table
 from nacre.ports.queue import Queue
@@ -111,6 +112,28 @@ class Patrol:
         an index does not answer, the run ends as `blocked`: its scenes wait, and the next call
         resumes it. Raises LeaseLostError if another worker has taken over.
         """
+        with span("patrol.run", {"nacre.patrol.trigger": trigger}) as recorded:
+            receipt = self._run(
+                being_id,
+                trigger=trigger,
+                renew_lease=renew_lease,
+                planner=planner,
+                lease=lease,
+                on_step=on_step,
+            )
+            recorded.set("nacre.patrol.state", receipt.state)
+            return receipt
+
+    def _run(
+        self,
+        being_id: str,
+        *,
+        trigger: str,
+        renew_lease: Callable[[], None],
+        planner: Planner | None,
+        lease: Lease | None,
+        on_step: Callable[[str], None],
+    ) -> Receipt:
         run = claim(
             self._table,
             being_id,

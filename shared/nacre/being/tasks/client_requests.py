@@ -77,6 +77,7 @@ class TaskRequests:
             capabilities=context.capabilities,
             answers=context.answers,
             llm_api_key=context.llm_api_key,
+            trace=context.trace,
             handler_state=context.handler_state,
         )
         task = self.store.create(call, group=checked_group(group))

@@ -208,4 +208,5 @@ def _context(call: TaskCall, channel: TaskChannel, run: TaskAttempt) -> Context:
         handler_state=dict(call.handler_state),
         channel=channel,
         task=run,
+        trace=call.trace,
     )

@@ -90,6 +90,7 @@ class StoredCalls:
             version=fields["version"],
             client_info=fields["client_info"],
             capabilities=fields["capabilities"],
+            trace=fields.get("trace", {}),
             answers=answers_in(item),
             llm_api_key=key,
             notes=_object(item, "notes"),
@@ -132,6 +133,7 @@ def _encoded(call: TaskCall) -> bytes:
             "version": call.version,
             "client_info": call.client_info,
             "capabilities": call.capabilities,
+            **({"trace": call.trace} if call.trace else {}),
         }
     )
 

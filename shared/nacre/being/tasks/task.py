@@ -102,6 +102,7 @@ class TaskCall:
     llm_api_key: str | None = field(default=None, repr=False)
     notes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     handler_state: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    trace: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def read_task(item: Item) -> Task:

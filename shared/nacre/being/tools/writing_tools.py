@@ -8,6 +8,7 @@ from nacre.being.tools.tool_calls import caller, json_answer, memory_tool
 from nacre.core.errors import InvalidArgumentError, InvalidInputError
 from nacre.core.lazy_dataclasses import asdict, dataclass
 from nacre.core.limits import PATROL_AT
+from nacre.core.traces import span
 from nacre.protocol.context import Context
 from nacre.sdk.result import ToolResult
 from nacre.sdk.schema.field import Field
@@ -130,7 +131,9 @@ def _record(
     from nacre.being.memory.model.types import SceneDraft  # noqa: PLC0415 - loaded with the memory
 
     drafts = [SceneDraft(**asdict(scene)) for scene in scenes]
-    stored = memory.memory.scenes.record(being_id, drafts, notes=notes, replacing=scene_ids)
+    with span("create_memory update_notes", {"gen_ai.operation.name": "create_memory"}) as recorded:
+        stored = memory.memory.scenes.record(being_id, drafts, notes=notes, replacing=scene_ids)
+        recorded.set("gen_ai.memory.record.count", len(stored.scenes) + len(stored.notes))
     waiting = memory.memory.trigger.after_scenes(being_id)
     return {
         "success": True,

@@ -11,6 +11,7 @@ from nacre.core.coroutines import is_in_loop, is_stepping
 from nacre.core.errors import BlockedError, NacreError, OffersChangedError, RelayedError
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.own_server_name import OWN
+from nacre.core.traces import recorder, span
 from nacre.firewall.approvals.approver import Question, Waiting
 from nacre.firewall.content.digests import arguments_sha256
 from nacre.firewall.enforce.judge import Allowed, Call, Denied, Judge, Pending, Ruling
@@ -338,10 +339,22 @@ class EntryJudge:
         *,
         needs_name: bool = False,
     ) -> Allowed | Denied:
-        """Decide about the use of something, on what its server offers now.
+        """Decide about the use of something, on what its server offers now."""
+        if recorder() is None:
+            return await self._decided(subject, context, kind, name, needs_name=needs_name)
+        attributes = {"nacre.server": subject.server}
+        with span("policy.decide", attributes, trace=context.trace) as recorded:
+            ruling = await self._decided(subject, context, kind, name, needs_name=needs_name)
+            is_denied = isinstance(ruling, Denied)
+            recorded.set("nacre.policy.decision", "deny" if is_denied else "allow")
+            if isinstance(ruling, Denied) and ruling.rule is not None:
+                recorded.set("nacre.policy.rule", ruling.rule)
+            return ruling
 
-        When a server announces other offers while somebody is asked, this decides again.
-        """
+    async def _decided(
+        self, subject: Subject, context: Context, kind: Kind, name: str, *, needs_name: bool
+    ) -> Allowed | Denied:
+        """Decide; when a server announces other offers while somebody is asked, decide again."""
         judge = self._judge(context, subject.server)
         call = self._call(subject, context)
         call.needs_name = needs_name

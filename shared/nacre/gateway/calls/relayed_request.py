@@ -21,6 +21,7 @@ from nacre.core.errors import (
 )
 from nacre.core.ids import short_id
 from nacre.core.limits import PARKED_CALLS, PARKED_SECONDS, UPSTREAM_QUESTIONS
+from nacre.core.traces import Value, passed_on, recorder, span
 from nacre.ports.upstream import Asked, Done, Logged, Progressed, Upstream, UpstreamCall
 from nacre.protocol.context import Context, InputRequired, capability_of
 from nacre.protocol.versions import MODERN
@@ -114,7 +115,22 @@ class RequestRelay:
         answered with an error, UpstreamError if it cannot be used now.
         """
         start = partial(upstream.start, session=session)
-        return await _RelayedRequest(self, server, start, method, params, context).run()
+        relayed = _RelayedRequest(self, server, start, method, params, context)
+        if recorder() is None:
+            return await relayed.run()
+        attributes: dict[str, Value] = {"mcp.method.name": method, "nacre.server": server}
+        if method == "tools/call":
+            attributes["gen_ai.operation.name"] = "execute_tool"
+        key = {"tools/call": "gen_ai.tool.name", "prompts/get": "gen_ai.prompt.name"}.get(method)
+        name = method
+        if key is not None:
+            attributes[key] = params["name"]
+            name = f"{method} {params['name']}"
+        with span(name, attributes, "client", context.trace) as recorded:
+            result = await relayed.run()
+            if result.get("isError") is True:
+                recorded.fail("tool_error")
+            return result
 
 
 class _RelayedRequest:
@@ -182,7 +198,7 @@ class _RelayedRequest:
     def _start(self, answers: Mapping[str, Any]) -> UpstreamCall:
         return self._start_call(
             self._method,
-            {**self._params, **answers},
+            {**self._params, **answers, **_meta(self._context)},
             wants_progress=self._context.progress_token is not None,
             log_level=self._context.log_level,
         )
@@ -297,6 +313,24 @@ def _require(context: Context, method: str, params: Mapping[str, Any]) -> None:
     offered = context.capabilities[capability]
     if params.get("mode") == "url" and not (isinstance(offered, Mapping) and "url" in offered):
         raise ClientCapabilityError(capability)
+
+
+def _meta(context: Context) -> Mapping[str, Any]:
+    """Return the member `_meta` with the trace, if there is one.
+
+    A caller chooses what is in it, so a text that looks like a secret does not leave in it.
+    """
+    trace = passed_on(context.trace)
+    if not trace:
+        return {}
+    if len(trace) > 1:
+        from nacre.firewall.content.secrets import (  # noqa: PLC0415 - few clients send more
+            BUILT_IN,
+            redact_text,
+        )
+
+        trace = {name: text for name, text in trace.items() if not redact_text(text, BUILT_IN)[1]}
+    return {"_meta": dict(trace)} if trace else {}
 
 
 def _has_questions(result: Mapping[str, Any]) -> bool:

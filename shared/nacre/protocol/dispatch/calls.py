@@ -170,6 +170,7 @@ class Calls:
             handler_state=so_far.handler_state,
             takes_task=self._tasks is not None and caller.version == MODERN and caller.takes_tasks,
             via=request.via,
+            trace=_trace(meta),
         )
 
     def _wanted_level(self, meta: Mapping[str, Any], caller: Caller) -> Callable[[], str | None]:
@@ -180,6 +181,14 @@ class Calls:
         if not self._logging:
             return lambda: None
         return lambda: caller.peer.log_level() or _LOG_LEVEL
+
+
+def _trace(meta: Mapping[str, Any]) -> Mapping[str, str]:
+    if "traceparent" not in meta and "baggage" not in meta:
+        return {}
+    from nacre.protocol.trace_context import trace_of  # noqa: PLC0415 - few clients send one
+
+    return trace_of(meta)
 
 
 def concerns_message(error: Exception, *, modern: bool) -> bool:

@@ -19,8 +19,10 @@ from nacre.being.memory.text.memory_text import Fragment, recall_block, shown_li
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import RECALL_MEMORIES
 from nacre.core.time_zones import time_zone
+from nacre.core.traces import span
 from nacre.ports.vectors import Filter
 
+_SEARCHING = {"gen_ai.operation.name": "search_memory"}
 _RECALL_POOL = 40  # hits that the gate compares and chooses from
 _SHOWN_SIMILAR = 1  # next to the best of a group: "Ann lent Bob 200" and "Bob lent Ann 200"
 
@@ -50,6 +52,10 @@ class MemoryQueries:
         There is no text for a message that needs no memory. Similar memories count as one, so
         that an event that was told in many ways leaves room for others.
         """
+        with span("search_memory recall", _SEARCHING):
+            return self._recall(being_id, message, timezone=timezone, counted=counted)
+
+    def _recall(self, being_id: str, message: str, *, timezone: str, counted: bool) -> Reply:
         ranked = self._search.recall(
             being_id, message, limit=_RECALL_POOL, where=LIVING, zone=time_zone(timezone)
         )
@@ -96,17 +102,18 @@ class MemoryQueries:
             day_from=day_from,
             day_to=day_to,
         )
-        answer = self._search.page(
-            being_id,
-            query,
-            limit=limit,
-            where=where,
-            mode=mode,
-            page=page,
-            zone=time_zone(timezone),
-            by_time=date_from is not None or date_to is not None,
-            superseded=as_of is not None,
-        )
+        with span("search_memory search", _SEARCHING):
+            answer = self._search.page(
+                being_id,
+                query,
+                limit=limit,
+                where=where,
+                mode=mode,
+                page=page,
+                zone=time_zone(timezone),
+                by_time=date_from is not None or date_to is not None,
+                superseded=as_of is not None,
+            )
 
         def choose(result: SearchResult) -> _ChosenPage:
             hits = result.hits
