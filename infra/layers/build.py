@@ -9,6 +9,7 @@ copied anew every time, so an edit is never missed.
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -59,7 +60,7 @@ LAPTOP_ONLY = (
 # The AWS services that Nacre calls from a function. Botocore describes 400 of them.
 SERVICES = {"dynamodb", "kms", "s3", "sqs", "ssm"}
 DISTRIBUTION_FILES = {"METADATA", "entry_points.txt"}  # what importlib.metadata answers from
-JUNK_FOLDERS = {"__pycache__", "tests", "bin", "examples", "include"}
+JUNK_FOLDERS = {"__pycache__", "tests", "bin", "examples", "include", "emscripten"}
 JUNK_SUFFIXES = {".pyi", ".pyx", ".pxd", ".c", ".h", ".cpp", ".a", ".lib", ".typed"}
 JUNK_FILES = {".lock", "examples-1.json", "dateutil-zoneinfo.tar.gz"}
 
@@ -148,8 +149,11 @@ def pinned(uv: str, layer: str, *options: str) -> str:
 def trim(folder: Path) -> None:
     """Remove what no function reads."""
     shutil.rmtree(folder / "boto3" / "data", ignore_errors=True)  # resources; we use clients
-    for path in unused_descriptions(folder / "botocore" / "data"):
+    descriptions = folder / "botocore" / "data"
+    for path in unused_descriptions(descriptions):
         shutil.rmtree(path)
+    if (endpoints := descriptions / "endpoints.json").is_file():
+        shorten_endpoints(endpoints)
     for parent, folders, files in os.walk(folder, topdown=True):
         for name in folders:
             if name in JUNK_FOLDERS:
@@ -178,6 +182,15 @@ def unused_descriptions(data: Path) -> Iterator[Path]:
             yield from sorted(service.iterdir())[:-1]
         else:
             yield service
+
+
+def shorten_endpoints(path: Path) -> None:
+    """Leave the addresses of other services out, which each new client would parse for 10 ms."""
+    endpoints = json.loads(path.read_bytes())
+    for partition in endpoints["partitions"]:
+        services = partition["services"]
+        partition["services"] = {name: services[name] for name in SERVICES & services.keys()}
+    path.write_text(json.dumps(endpoints, separators=(",", ":"), sort_keys=True))
 
 
 def link(source: str, target: str) -> str:

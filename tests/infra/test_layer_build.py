@@ -1,8 +1,12 @@
+import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
+import botocore
 import pytest
+from botocore.regions import EndpointResolver
 
 from infra.layers import build
 from tests.infra.declared import functions, resources, template
@@ -22,6 +26,7 @@ def folder(tmp_path: Path) -> Path:
         "thing/fast.pyi",
         "thing/fast.so",
         "thing/tests/test_thing.py",
+        "thing/contrib/emscripten/fetch.py",
         "thing/testing/public.py",
         "thing-1.0.dist-info/METADATA",
         "thing-1.0.dist-info/RECORD",
@@ -31,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("")
+        path.write_text('{"partitions": []}' if name.endswith("endpoints.json") else "")
     return tmp_path
 
 
@@ -49,6 +54,23 @@ def test_trimming_leaves_what_functions_read(folder: Path) -> None:
         "thing/fast.so",
         "thing/testing/public.py",
     ]
+
+
+def test_our_services_keep_their_addresses_everywhere(tmp_path: Path) -> None:
+    path = tmp_path / "endpoints.json"
+    whole = Path(botocore.__file__).parent / "data" / "endpoints.json"
+    path.write_bytes(whole.read_bytes())
+
+    build.shorten_endpoints(path)
+
+    data = json.loads(whole.read_bytes())
+    regions = {name for partition in data["partitions"] for name in partition["regions"]}
+    before, after = EndpointResolver(data), EndpointResolver(json.loads(path.read_bytes()))
+    for service, region in product(build.SERVICES, sorted(regions)):
+        assert after.construct_endpoint(service, region) == before.construct_endpoint(
+            service, region
+        )
+    assert path.stat().st_size < whole.stat().st_size / 20
 
 
 def test_the_layers_are_compiled_for_the_python_that_the_functions_run_on() -> None:
