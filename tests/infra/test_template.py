@@ -89,6 +89,7 @@ def test_the_environment_that_the_template_sets_is_what_settings_read() -> None:
     only_elsewhere = {
         "NACRE_HOME",  # the laptop
         "NACRE_ALLOWED_ORIGINS",  # API Gateway answers for origins
+        "NACRE_CA_FILE",  # a file of the laptop
         "NACRE_POLICY",  # documents in the table, pushed by the command
         "NACRE_TRUSTED_PROXIES",  # API Gateway says who calls
         *("NACRE_HTTP_CONNECTIONS", "NACRE_ADDRESS_CONNECTIONS"),  # and bounds them

@@ -265,7 +265,7 @@ def test_the_first_answers_need_nothing_heavy() -> None:
 
     assert not HEAVY & loaded
     # Each costs about 0.15 ms: more of them make every client wait longer for this server.
-    assert len(own) <= 127
+    assert len(own) <= 129
     assert len(loaded) <= 235
 
 
