@@ -60,15 +60,33 @@ class Authority:
         self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, *, is_authority: bool = False
     ) -> x509.CertificateBuilder:
         now = datetime.now(UTC)
+        public = key.public_key()
+        # Python 3.13 wants all that RFC 5280 asks for.
+        usage = x509.KeyUsage(
+            digital_signature=True,
+            key_cert_sign=is_authority,
+            crl_sign=is_authority,
+            content_commitment=False,
+            key_encipherment=False,
+            data_encipherment=False,
+            key_agreement=False,
+            encipher_only=False,
+            decipher_only=False,
+        )
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
             .issuer_name(self._name)
-            .public_key(key.public_key())
+            .public_key(public)
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - timedelta(hours=1))
             .not_valid_after(now + timedelta(hours=1))
             .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), True)
+            .add_extension(usage, True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), False
+            )
         )
 
 
