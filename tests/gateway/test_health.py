@@ -21,9 +21,10 @@ from nacre.gateway.catalogue.store import Entry, Health, StoredCatalogue
 from nacre.gateway.qualified_names import exposed_name
 from nacre.gateway.servers.config import server_from
 from nacre.ports.upstream import Offered
+from nacre.protocol.versions import MODERN
 from tests.gateway.http_upstream import Upstream, http_upstream
 from tests.gateway.test_new_sessions import Sessions, sessions, told
-from tests.gateway.test_served import behind, definition, list_tools, odd
+from tests.gateway.test_served import ANSWERS, ask, behind, definition, list_tools, odd, said
 from tests.scaffolding.gateway_world import World, world
 from tests.scaffolding.waiting import until
 
@@ -108,6 +109,21 @@ def test_a_server_that_ends_with_each_call_is_left_alone(tmp_path: Path) -> None
     assert "it may have been carried out; it is tried again in" in texts[3]
     assert noted.error == "was lost while the call ran; it may have been carried out"
     assert noted.paused_until > noted.error_at
+
+
+def test_a_question_shows_that_a_server_is_back(tmp_path: Path) -> None:
+    """The answer to its question is another request, which is not refused."""
+    with behind(tmp_path) as gateway:
+        for _ in range(3):
+            told(gateway, "mcp__odd__dies")
+        gateway.laptop.mounts._open["odd", ""]._breaker._until = 0.0  # the pause is over
+        answer = ask(gateway, "ask", MODERN)
+
+    assert json.loads(said(answer)) == ANSWERS["elicitation/create"]
+
+
+def test_a_server_that_is_to_be_asked_anew_shows_no_time() -> None:
+    assert report(CONFIG, replace(KNOWN, at=0.0), now=1010.0).asked_at is None
 
 
 def test_a_program_that_hangs_in_a_call_is_replaced(tmp_path: Path) -> None:

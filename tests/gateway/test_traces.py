@@ -73,8 +73,9 @@ def test_a_callers_trace_goes_on_unchanged_while_nothing_is_recorded(
         call(gateway, "mcp__web__echo", {**trace, "other": 1})
         call(gateway, "mcp__web__echo", {"traceparent": PARENT + "x", "baggage": "\n"})
         call(gateway, "mcp__web__echo", {"traceparent": PARENT, "baggage": f"key={SECRET}"})
+        call(gateway, "mcp__web__echo", {"baggage": f"key={SECRET}"})
     kept = [{name: meta[name] for name in trace if name in meta} for meta in sent]
-    assert kept == [trace, {}, {"traceparent": PARENT}]
+    assert kept == [trace, {}, {"traceparent": PARENT}, {}]
     assert "other" not in sent[0]
 
 
@@ -130,6 +131,9 @@ def test_a_denied_call_and_a_failing_one_are_recorded_as_such(
         upstream.status = 500
         call(gateway, "mcp__web__echo", {"traceparent": PARENT})
         gateway.ask("tools/call", {"name": "no such tool " + SECRET, "arguments": {}})
+        for name in (f"mcp__web__{SECRET}", f"mcp__{SECRET}__x", SECRET):
+            gateway.ask("prompts/get", {"name": name})
+        gateway.ask("resources/read", {"uri": f"mcp://{SECRET}/x"})
     tracer.flush()
     denied = next(span for span in receiver.spans if span.name == "policy.decide")
     assert denied.attributes["nacre.policy.decision"] == "deny"

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nacre.core.limits import BAGGAGE_BYTES, TRACESTATE_BYTES
@@ -65,12 +65,17 @@ def test_baggage_needs_no_parent() -> None:
     assert trace_of({"baggage": BAGGAGE, "tracestate": STATE}) == {"baggage": BAGGAGE}
 
 
+SPACED = st.from_regex(r"\s?[a-z]{1,3}=[a-z]{1,3}\s?", fullmatch=True)
+LISTS = st.lists(SPACED, min_size=1, max_size=3).map(",".join)
+
+
 @given(
     st.dictionaries(
         st.sampled_from(("traceparent", "tracestate", "baggage")),
-        st.one_of(st.text(), st.integers(), st.none(), st.lists(st.text())),
+        st.one_of(st.just(PARENT), LISTS, st.text(), st.integers(), st.lists(st.text())),
     )
 )
+@example({"traceparent": PARENT, "baggage": "a=b\r\n\u2003,\nc=d\n", "tracestate": "a=b\n"})
 def test_what_passes_is_short_and_printable(meta: dict[str, Any]) -> None:
     trace = trace_of(meta)
     assert all(text.isascii() and len(text) <= BAGGAGE_BYTES for text in trace.values())

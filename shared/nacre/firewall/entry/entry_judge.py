@@ -342,7 +342,8 @@ class EntryJudge:
         """Decide about the use of something, on what its server offers now."""
         if recorder() is None:
             return await self._decided(subject, context, kind, name, needs_name=needs_name)
-        attributes = {"nacre.server": subject.server}
+        # Only a tool is known to be listed; else a caller may have made its server up.
+        attributes = {"nacre.server": subject.server} if kind == "tool" else {}
         with span("policy.decide", attributes, trace=context.trace) as recorded:
             ruling = await self._decided(subject, context, kind, name, needs_name=needs_name)
             is_denied = isinstance(ruling, Denied)

@@ -26,7 +26,7 @@ from nacre.gateway.calls.relayed_request import RequestRelay
 from nacre.gateway.servers.config import ServerConfig
 from nacre.ports.upstream import Definition, Offered, Upstream
 from nacre.protocol import strict_json
-from nacre.protocol.context import Context
+from nacre.protocol.context import Context, InputRequired
 from nacre.protocol.encoded_results import Spelled
 from nacre.protocol.versions import META_SERVER
 
@@ -175,6 +175,9 @@ class ExternalServer:
             result = await self._relay.run(
                 self.config.name, self._upstream, method, params, context, session=self._compared
             )
+        except InputRequired:  # the server has answered, with a question
+            self._breaker.record_success()
+            raise
         except UpstreamError as error:
             raise self._failed(error, is_call=True) from error
         except RelayedError as error:

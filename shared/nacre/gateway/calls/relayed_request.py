@@ -119,12 +119,11 @@ class RequestRelay:
         if recorder() is None:
             return await relayed.run()
         attributes: dict[str, Value] = {"mcp.method.name": method, "nacre.server": server}
+        name = method
+        # A tool is listed by now; callers may write anything in place of a prompt's name.
         if method == "tools/call":
             attributes["gen_ai.operation.name"] = "execute_tool"
-        key = {"tools/call": "gen_ai.tool.name", "prompts/get": "gen_ai.prompt.name"}.get(method)
-        name = method
-        if key is not None:
-            attributes[key] = params["name"]
+            attributes["gen_ai.tool.name"] = params["name"]
             name = f"{method} {params['name']}"
         with span(name, attributes, "client", context.trace) as recorded:
             result = await relayed.run()
@@ -323,7 +322,7 @@ def _meta(context: Context) -> Mapping[str, Any]:
     trace = passed_on(context.trace)
     if not trace:
         return {}
-    if len(trace) > 1:
+    if trace.keys() != {"traceparent"}:
         from nacre.firewall.content.secrets import (  # noqa: PLC0415 - few clients send more
             BUILT_IN,
             redact_text,

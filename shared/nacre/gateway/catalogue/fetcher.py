@@ -149,7 +149,8 @@ class Fetcher:
                 entry.health,
                 error=told(reason),
                 error_at=now,
-                paused_until=now + left if left else 0.0,
+                # Another thread may have stored a later failure before.
+                paused_until=max(entry.health.paused_until, now + left if left else 0.0),
             )
             return {**entries, server.config.name: replace(entry, health=health)}
 

@@ -62,7 +62,7 @@ def report(config: ServerConfig, entry: Entry | None, now: float) -> Report:
         error=entry.problem or health.error,
         error_at=health.error_at or None,
         failures=health.failures,
-        asked_at=entry.at if state in ("ok", "paused") else None,
+        asked_at=(entry.at or None) if state in ("ok", "paused") else None,
         retry_at=retry_at,
     )
 
