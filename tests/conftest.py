@@ -10,7 +10,7 @@ import pytest
 from botocore import loaders, session
 from hypothesis import HealthCheck, settings
 
-from tests.repetitions import is_repetition
+from tests.repetitions import Repetition, repetition_of
 
 # As servers do: the threads of numpy, which it starts when it is loaded, cost more than they gain.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -21,6 +21,8 @@ ATTACKS = TESTS / "end_to_end" / "attacks"
 
 # The promises that some test carries, known where all tests were collected.
 CARRIED = pytest.StashKey[set[str]]()
+# The entries of tests/repetitions.py that some case belongs to, known there too.
+REPEATED = pytest.StashKey[set[Repetition]]()
 
 # The same examples at every run, so that a run fails for what was changed and for nothing else, and
 # no judgement on a busy machine. `--hypothesis-profile searching` looks for examples of its own.
@@ -57,16 +59,20 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what is repeated, and keep what all tests carry, before any of it is left out."""
+    repeated = set[Repetition]()
     for item in items:
         parameters = getattr(item, "callspec", None)
-        if parameters is not None and is_repetition(
-            item.path.relative_to(TESTS.parent).as_posix(), parameters.params.values()
-        ):
+        if parameters is None:
+            continue
+        file = item.path.relative_to(TESTS.parent).as_posix()
+        if repetition := repetition_of(file, parameters.params.values()):
             item.add_marker(pytest.mark.slow)
+            repeated.add(repetition)
     collected = [Path(each).absolute() for each in config.args]
     if collected == [TESTS] and not config.getoption("ignore"):
         marks = (mark for item in items for mark in item.iter_markers("requirement"))
         config.stash[CARRIED] = {mark.args[0] for mark in marks}
+        config.stash[REPEATED] = repeated
 
 
 @pytest.hookimpl(wrapper=True)

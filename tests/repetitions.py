@@ -28,7 +28,7 @@ REPETITIONS = (
         "tests/being/tools", frozenset({"lambda"}), ("test_tools.py", "test_get_context.py")
     ),
     Repetition("tests/cli", frozenset({"stack"}), ("test_data_commands.py", "test_dlq.py")),
-    Repetition("tests/being/memory", frozenset({"aws"}), ("test_recall.py",)),
+    Repetition("tests/being/memory", frozenset({"aws"}), ("test_search.py",)),
     Repetition("tests/being/orders/sessions", frozenset({"lambda"}), ()),
     # The item store has a suite of its own, which both stores pass in the default run. These write
     # through it alone, by thousands of requests to the fake DynamoDB.
@@ -54,6 +54,6 @@ REPETITIONS = (
 )
 
 
-def is_repetition(file: str, values: Collection[object]) -> bool:
-    """Tell whether a case of a test file belongs to the slower suites."""
-    return any(repetition.holds(file, values) for repetition in REPETITIONS)
+def repetition_of(file: str, values: Collection[object]) -> Repetition | None:
+    """Return the entry by which a case of a test file belongs to the slower suites."""
+    return next((each for each in REPETITIONS if each.holds(file, values)), None)

@@ -18,7 +18,7 @@ from nacre.wiring.data_folder import AUDIT, CAPTURE, DATABASE, SECRETS, VAULT
 
 _WITH_THE_STORE = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", f"{DATABASE}-journal")
 _OF_THE_MACHINE = ("capture", "serving", "hooks.log", "hooks.log.1")
-"""Where hooks have read to, and the servers that run now: wrong anywhere and anytime else."""
+"""Where hooks have read to, and the servers that run now: valid only on this machine, now."""
 _CAPTURE_PREFERENCES = ("pauses", "projects", "words", "is_denied", "being_id", "token_id")
 _UNFINISHED = ".nacre-"  # folders that a backup or a restore left when it was killed
 

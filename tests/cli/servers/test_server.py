@@ -392,7 +392,7 @@ def test_a_list_tells_how_each_server_is_doing(nacre: Nacre, tmp_path: Path) -> 
     assert odd["opening_ms"] > odd["latency_ms"]
     assert [line.split()[0] for line in table] == ["NAME", "gone", "odd", "gone:", "odd:"]
     assert "No list) (20" in table[-1]
-    assert "; it is tried again at 20" in table[-1]
+    assert "; next attempt at 20" in table[-1]
 
 
 def test_limits_of_a_server_are_given_when_it_is_added(nacre: Nacre, folder: Path) -> None:

@@ -54,7 +54,7 @@ def test_servers_are_listed_with_how_they_answered(desk: Desk) -> None:
 
     assert "https://weather.example/mcp" in page.text
     assert "geheim" not in page.text
-    assert '<span class="tag warn">failing</span> tried again <time' in page.text
+    assert '<span class="tag warn">failing</span> next attempt <time' in page.text
     assert re.search(r"UTC</time>: it is asleep</small>", page.text)
     assert re.search(r"<td>250 ms<br><small>1.5 s to open</small></td>", page.text)
     assert "<small>about 23 tokens</small>" in page.text

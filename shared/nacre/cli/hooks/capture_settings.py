@@ -96,7 +96,7 @@ def read_settings(folder: str) -> CaptureSettings:
     except FileNotFoundError:
         return NO_CAPTURE
     if not isinstance(value, dict):
-        raise ValueError(f"{FILE} is no JSON object")  # noqa: TRY004 - as for no JSON at all
+        raise ValueError(f"{FILE} is not a JSON object")  # noqa: TRY004 - as for no JSON at all
     names = {field.name for field in fields(CaptureSettings)}
     settings = CaptureSettings(**{name: value[name] for name in names & value.keys()})
     return CaptureSettings(

@@ -74,7 +74,7 @@ def error_line(config: ServerConfig, entry: Entry | None) -> str | None:
         return None
     at = "" if health.error_at is None else f" ({_time(health.error_at)})"
     retry = health.retry_at
-    again = "" if retry is None else f"; it is tried again at {_time(retry)}"
+    again = "" if retry is None else f"; next attempt at {_time(retry)}"
     return without_controls(f"{config.name}: {health.error}{at}{again}")
 
 
