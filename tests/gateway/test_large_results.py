@@ -143,7 +143,7 @@ def test_a_large_result_is_screened_then_cut_and_its_whole_is_read(tmp_path: Pat
         read = gateway.ask("resources/read", {"uri": link["uri"]})["result"]
 
     assert len(json.dumps(result, separators=(",", ":"))) <= 5000
-    assert note["text"].startswith("[Cut by policy (limit 1): this result has 1,")
+    assert note["text"].startswith("[Cut by policy (limit 1): this result is 1,")
     [whole] = read["contents"]
     assert whole["text"].startswith(text["text"])
     assert whole["text"].endswith("words [redacted: github-token]")

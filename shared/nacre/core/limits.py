@@ -386,9 +386,7 @@ TASK_ANSWER_BYTES = 64 * 1024  # of a client's answers to one task; forms are fa
 TASK_NOTE_BYTES = 32 * 1024  # kept from one attempt of a task to the next
 TASK_MESSAGE_CHARS = 200  # a task's progress in one line
 MAX_TASK_GROUP = 64  # characters; a queue's group has 128, and starts with a Being's id
-LIMIT_PLACE_SECONDS = (
-    900  # a call counts as running so long, as long as Lambda runs; then it crashed
-)
+LIMIT_PLACE_SECONDS = 900  # a running call counts at most this long, as long as Lambda runs
 LIMIT_AT_A_TIME = 1000  # the highest limit of calls at a time; their places are one item
 CUT_RESULT_BYTES = 1000  # the smallest limit of a result: room for the note that it was cut
 WHOLE_RESULT_SECONDS = 3600  # a result that was cut is read in the same conversation, or never

@@ -1,3 +1,4 @@
+import gc
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -7,10 +8,11 @@ import pytest
 from nacre.core.errors import UnavailableError
 from nacre.firewall.approvals.approver import Waiting
 from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage
-from nacre.firewall.enforce.verdicts import Answer, Forward, Hold
+from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold
 from nacre.firewall.limits.call_limits import CallLimits
 from nacre.firewall.policies.live_policy import FixedPolicy
 from nacre.firewall.rules.arguments.arguments import JsonNumber
+from nacre.firewall.rules.policy import Policy
 from nacre.ports.items.table import Table
 from tests.adapters.conftest import StillClock
 from tests.firewall.deciding import policy
@@ -173,7 +175,7 @@ def test_a_large_result_is_cut_and_recorded(limits: CallLimits) -> None:
 
     assert cut["content"][0]["text"].strip("é") == ""
     assert cut["content"][1]["text"] == (
-        "[Cut by policy (limit 1): this result has 10,039 bytes, and 1,000 are allowed."
+        "[Cut by policy (limit 1): this result is 10,039 bytes; the limit is 1,000."
         " The rest is not stored.]"
     )
     assert other == LONG
@@ -314,6 +316,73 @@ def test_a_closing_proxy_gives_the_places_of_open_calls_back(limits: CallLimits)
     assert isinstance(scene.up(scene.call("send")), Forward)
 
 
+def test_a_forgotten_guard_keeps_its_places_until_the_proxy_closes(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + ONE, limits=limits)
+    assert isinstance(scene.up(scene.call("send")), Forward)
+    scene.guard = scene.new_guard()
+    gc.collect()
+    assert "at a time" in refusal(scene.up(scene.call("send")))
+
+    limits.end_all()
+
+    assert isinstance(scene.up(scene.call("send")), Forward)
+
+
+def test_requests_that_are_ended_together_give_their_places_back(limits: CallLimits) -> None:
+    person = Person(by=Waiting("t1", "asked", 60))
+    asks = '[[rule]]\naction = "prompt"\ntool = "send"\nargs.ask = "*"\n'
+    scene = Scene(asks + ALLOW + ONE, limits=limits, approver=person)
+    assert isinstance(scene.up(scene.call("send", {"ask": "yes"})), Hold)
+    late = scene.call("send")
+    assert isinstance(scene.up(late), Forward)
+
+    scene.guard.end_requests()
+
+    assert not scene.guard.holds
+    assert scene.guard.poll() == []
+    assert isinstance(scene.down(response(late["id"], EMPTY)), Drop)
+    assert isinstance(scene.up(scene.call("send")), Forward)
+
+
+class Failing:
+    """A policy that cannot be read any more after the decision."""
+
+    def __init__(self, text: str, readings: int) -> None:
+        self._policy = policy(text)
+        self.readings = readings
+
+    def current(self) -> Policy:
+        self.readings -= 1
+        if self.readings < 0:
+            raise UnavailableError("the policy is gone")
+        return self._policy
+
+
+@pytest.mark.parametrize("readings", range(1, 5))
+def test_an_error_after_the_count_keeps_no_place(limits: CallLimits, readings: int) -> None:
+    scene = Scene(ALLOW + ONE, limits=limits)
+    source = Failing(ALLOW + ONE, readings)
+    object.__setattr__(scene.judge, "source", source)
+    message = scene.call("send")
+    message["params"]["inputResponses"] = {"name": {"action": "accept"}}
+    verdict = scene.up(message)
+    if isinstance(verdict, Forward):
+        scene.down(response(message["id"], EMPTY))
+
+    source.readings = 100
+    assert isinstance(scene.up(scene.call("send")), Forward)
+
+
+def test_an_error_of_the_protocol_uses_only_its_arguments_up(limits: CallLimits) -> None:
+    scene = Scene(ALLOW + BUDGET.replace("1000", "4"), limits=limits)
+    for _ in range(2):
+        message = scene.call("send")
+        assert isinstance(scene.up(message), Forward)
+        error = {"code": -32000, "message": "x" * 500}
+        scene.down({"jsonrpc": "2.0", "id": message["id"], "error": error})
+    assert "bytes a day" in refusal(scene.up(scene.call("send")))
+
+
 BUDGET = '[[limit]]\ntool = "send"\nbytes = 1000\nper = "day"\n'
 
 
@@ -333,7 +402,7 @@ def test_results_use_a_budget_of_bytes_up(limits: CallLimits, is_large: bool) ->
 
     told = refusal(scene.up(scene.call("send")))
 
-    assert "the limit of 1,000 bytes a day has too little left for this call" in told
+    assert "the limit of 1,000 bytes a day does not have enough left for this call" in told
 
 
 def test_errors_have_no_bytes(limits: CallLimits) -> None:
@@ -353,7 +422,7 @@ def test_results_that_are_cut_never_pass_the_budget(limits: CallLimits) -> None:
         result = shown(scene.down(response(message["id"], LONG)))
         sizes.append(len(json.dumps(result, separators=(",", ":"), ensure_ascii=False).encode()))
 
-    assert "has too little left" in refusal(verdict)
+    assert "does not have enough left" in refusal(verdict)
     assert len(sizes) >= 2
     assert max(sizes) <= 1000
     assert sum(sizes) + len(sizes) * len("{}") <= 3000

@@ -46,7 +46,7 @@ def test_a_cut_result_links_the_whole_which_its_caller_reads(tmp_path: Path) -> 
         records = server.records()
 
     assert "A long note." in result["content"][0]["text"]
-    assert result["content"][1]["text"].startswith("[Cut by policy (limit 1): this result has ")
+    assert result["content"][1]["text"].startswith("[Cut by policy (limit 1): this result is ")
     whole = "".join(part.get("text", "") for part in read["result"]["contents"])
     assert all(f"{number} {NOTE}".strip() in whole for number in range(10))
     [cut] = [record for record in records if record["outcome"] == "note"]

@@ -1,17 +1,22 @@
 """Limits of calls at a time at the MCP entry: every call gives its place back."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nacre.core.coroutines import step
+from nacre.core.errors import MalformedJsonError, OffersChangedError, UnavailableError
 from nacre.firewall.enforce.judge import Judge
+from nacre.firewall.enforce.message import parse
 from nacre.firewall.entry.entry_judge import EntryJudge
 from nacre.firewall.limits.call_limits import CallLimits
-from nacre.firewall.policies.live_policy import FixedPolicy
+from nacre.firewall.policies.live_policy import FixedPolicy, PolicySource
+from nacre.firewall.rules.policy import Policy
 from nacre.ports.items.table import Table
 from nacre.protocol.context import Context
+from nacre.protocol.large_calls import ArgumentsSummary, LargeArguments
 from tests.adapters.conftest import StillClock
 from tests.firewall.deciding import policy
 from tests.firewall.entry.test_guarded_surface import NOW, entry
@@ -97,6 +102,113 @@ def test_own_results_and_resources_use_a_budget_of_bytes_up(tmp_path: Path) -> N
         times = [str(server.ask("tools/call", NOW)) for _ in range(9)]
         reads = [str(server.ask("resources/read", SNAPSHOT)) for _ in range(9)]
 
-    assert "too little left" not in times[0] + reads[0]
-    assert "too little left" in times[-1]
-    assert "too little left" in reads[-1]
+    assert "not have enough left" not in times[0] + reads[0]
+    assert "not have enough left" in times[-1]
+    assert "not have enough left" in reads[-1]
+
+
+class Moved:
+    """A tool whose server offers something else the first time, as a new session may."""
+
+    blocking = True
+    read_only = True
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"content": []}
+
+    async def call(self, arguments: dict[str, Any], context: Context) -> "Moved":
+        self.calls += 1
+        if self.calls == 1:
+            raise OffersChangedError("files")
+        return self
+
+    async def send(self) -> Mapping[str, Any]:
+        return (await self.call({}, Context.detached())).to_dict()
+
+
+PER_DAY = ['calls = 1\nper = "day"', 'bytes = 3\nper = "day"', "concurrency = 1"]
+
+
+def deciding(source: PolicySource, table: Table, clock: StillClock) -> EntryJudge:
+    """Return an entry with the rules of a source."""
+    judge = Judge(source, Notebook(), print, "nacre", limits=CallLimits(table, clock))
+    return EntryJudge(lambda _: judge)
+
+
+@pytest.mark.parametrize("amount", PER_DAY)
+def test_a_call_that_is_decided_again_counts_once(
+    table: Table, clock: StillClock, amount: str
+) -> None:
+    text = f'{ALLOW}[[limit]]\ntool = "**"\n{amount}\n'
+    entry_judge = deciding(FixedPolicy(policy(text)), table, clock)
+    tool = Moved()
+
+    result = step(entry_judge.call_tool("moved", tool, {}, Context.detached()))
+
+    assert result is tool
+    again = step(entry_judge.call_tool("moved", tool, {}, Context.detached())).to_dict()
+    assert ("isError" in again) is (amount != PER_DAY[2])
+
+
+@pytest.mark.parametrize("amount", PER_DAY)
+def test_a_read_that_is_decided_again_counts_once(
+    table: Table, clock: StillClock, amount: str
+) -> None:
+    text = f'{ALLOW}[[limit]]\nmethod = "resources/read"\n{amount}\n'.replace(
+        "bytes = 3", "bytes = 40"
+    )
+    entry_judge = deciding(FixedPolicy(policy(text)), table, clock)
+    tool = Moved()
+
+    value = step(entry_judge.request("resources/read", SNAPSHOT, Context.detached(), tool.send))
+
+    assert (value, tool.calls) == ({"content": []}, 2)
+
+
+class Changing:
+    """A policy that is another one from its second reading on, or is lost."""
+
+    def __init__(self, first: str, then: str | None) -> None:
+        self._first, self._then = first, then
+        self.changes = False
+
+    def current(self) -> Policy:
+        text = self._then if self.changes else self._first
+        if text is None:
+            raise UnavailableError("no policy")
+        return policy(text)
+
+
+@pytest.mark.parametrize("then", [None, '[[rule]]\naction = "deny"\ntool = "**"\n'])
+def test_a_call_that_is_denied_when_decided_again_keeps_no_place(
+    table: Table, clock: StillClock, then: str | None
+) -> None:
+    source = Changing(ALLOW + ONE, then)
+    entry_judge = deciding(source, table, clock)
+
+    class Changed(Moved):
+        async def call(self, arguments: dict[str, Any], context: Context) -> "Moved":
+            source.changes = self.calls == 0
+            return await super().call(arguments, context)
+
+    tool = Changed()
+    denied = step(entry_judge.call_tool("moved", tool, {}, Context.detached())).to_dict()
+    assert (denied["isError"], tool.calls) == (True, 1)
+
+    source.changes = False
+    assert step(entry_judge.call_tool("moved", tool, {}, Context.detached())) is tool
+
+
+def test_arguments_that_cannot_be_read_keep_no_place(table: Table, clock: StillClock) -> None:
+    entry_judge = deciding(FixedPolicy(policy(ALLOW + ONE)), table, clock)
+    tool = Moved()
+    broken: Any = LargeArguments(b"{", ArgumentsSummary("0" * 64, {})).read_by(parse)
+
+    with pytest.raises(MalformedJsonError):
+        step(entry_judge.call_tool("moved", tool, broken, Context.detached()))
+
+    tool.calls = 1
+    assert step(entry_judge.call_tool("moved", tool, {}, Context.detached())) is tool

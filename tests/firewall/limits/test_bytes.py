@@ -60,7 +60,7 @@ def test_arguments_and_results_use_a_budget_up(table: Table, clock: StillClock) 
 
     assert spent is not None
     assert spent.text == (
-        "Blocked by policy (limit 1): the limit of 1,000 bytes a minute has too little left"
+        "Blocked by policy (limit 1): the limit of 1,000 bytes a minute does not have enough left"
         " for this call; try again in 60 seconds"
     )
     start(desk, 50).end()

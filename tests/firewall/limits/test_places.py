@@ -1,8 +1,10 @@
 """Calls that run at the same time: how many may, and whose places are free again."""
 
+import gc
 import multiprocessing
 import random
 import threading
+import weakref
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -160,6 +162,28 @@ def test_a_process_that_closes_gives_its_places_back(table: Table, clock: StillC
     assert len(running) == 2
 
 
+def test_a_closing_process_gives_places_back_that_nobody_holds(
+    table: Table, clock: StillClock
+) -> None:
+    desk = Desk(table, clock, at_once(1, 'tool = "**"'))
+    start(desk)
+    gc.collect()
+
+    desk.limits.end_all()
+
+    assert [desk(), desk()] == [None, 1]
+
+
+def test_calls_that_have_ended_are_not_remembered(table: Table, clock: StillClock) -> None:
+    desk = Desk(table, clock, at_once(1, 'tool = "**"'))
+    ended = weakref.ref(start(desk))
+    assert ended() is not None
+    desk.limits.end_all()
+    gc.collect()
+
+    assert ended() is None
+
+
 def test_an_end_that_cannot_be_stored_is_told(
     table: Table, clock: StillClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,7 +198,7 @@ def test_an_end_that_cannot_be_stored_is_told(
     monkeypatch.setattr(type(table), "update", fail)
     running.end()
 
-    assert told == ["the end of a call cannot be counted: the disk is full"]
+    assert told == ["the limits of a finished call could not be updated: the disk is full"]
 
 
 def test_a_call_costs_two_writes_and_nothing_when_all_places_are_taken(

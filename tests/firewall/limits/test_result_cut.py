@@ -43,8 +43,8 @@ def test_a_long_text_ends_early_and_the_whole_is_linked() -> None:
     assert ("word " * 10_000).startswith(beginning["text"])
     assert len(beginning["text"]) > 1400
     assert note["text"] == (
-        "[Cut by policy (limit 1): this result has 50,039 bytes, and 2,000 are allowed."
-        f" For 60 minutes the whole is the resource {KEPT.uri}]"
+        "[Cut by policy (limit 1): this result is 50,039 bytes; the limit is 2,000."
+        f" The full result is available for 60 minutes as the resource {KEPT.uri}]"
     )
     assert link == {
         "type": "resource_link",
@@ -67,7 +67,7 @@ def test_a_description_replaces_the_reason() -> None:
 
     fitted = cut("tools/call", {"content": [text("x" * 5000)]}, made, 5038, GONE)
 
-    assert fitted["content"][-1]["text"].startswith("[Long pages cost too much: this result has")
+    assert fitted["content"][-1]["text"].startswith("[Long pages cost too much: this result is")
 
 
 def test_json_that_ends_early_is_named() -> None:

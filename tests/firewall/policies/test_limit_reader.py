@@ -85,7 +85,10 @@ OK = 'tool = "**"\ncalls = 1\nper = "day"\n'
         ("limit = 3\n", "'limit' must be tables (write [[limit]] above each limit)"),
         ('[[limits]]\ntool = "x"\n', "unknown key 'limits' in the policy (did you mean 'limit'?"),
         ('[[limit]]\ncalls = 1\nper = "day"\n', "limit 1: has no tool"),
-        ('[[limit]]\ntool = "x"\nper = "day"\n', "limit 1: has no calls (write how many may"),
+        (
+            '[[limit]]\ntool = "x"\nper = "day"\n',
+            "limit 1: has no 'calls', 'bytes', 'concurrency' or 'result_bytes' (write one",
+        ),
         ('[[limit]]\ntool = "x"\ncalls = 1\n', 'limit 1: has no per (write per = "minute", "hour"'),
         (
             f"[[limit]]\n{OK}[[limit]]\n{OK}[[limit]]\n{OK}count = 2\n",
@@ -116,7 +119,7 @@ OK = 'tool = "**"\ncalls = 1\nper = "day"\n'
         ),
         (
             f'[[limit]]\n{AT_ONCE}per = "day"\n',
-            "per says nothing about concurrency (leave it out: it",
+            "'per' does not apply to 'concurrency' (leave it out: it",
         ),
         (
             f"[[limit]]\n{AT_ONCE}".replace("3", "0"),
@@ -129,10 +132,10 @@ OK = 'tool = "**"\ncalls = 1\nper = "day"\n'
         ),
         (
             f'[[limit]]\n{SIZE}per = "day"\n',
-            "per says nothing about result_bytes (leave it out: each",
+            "'per' does not apply to 'result_bytes' (leave it out: each",
         ),
-        (f'[[limit]]\n{SIZE}by = "tool"\n', "by says nothing about result_bytes"),
-        (f'[[limit]]\n{SIZE}action = "deny"\n', "action says nothing about result_bytes"),
+        (f'[[limit]]\n{SIZE}by = "tool"\n', "'by' does not apply to 'result_bytes'"),
+        (f'[[limit]]\n{SIZE}action = "deny"\n', "'action' does not apply to 'result_bytes'"),
         (f"[[limit]]\n{SIZE}".replace("5000", "999"), "a whole number from 1,000 to 1,000,000,000"),
         (
             f"[[limit]]\n{SIZE}".replace("tool", "prompt"),

@@ -91,4 +91,4 @@ def test_a_stack_cuts_stores_and_counts() -> None:
     assert "A long note." in str(read["result"]["contents"])
     assert "Resource not found" in foreign["error"]["message"]
     # Two results of up to 1,000 bytes fit, and every call has given its place back.
-    assert "too little left for this call" in answers[2]["content"][0]["text"]
+    assert "not have enough left for this call" in answers[2]["content"][0]["text"]

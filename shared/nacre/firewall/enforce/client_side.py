@@ -137,6 +137,13 @@ class ClientSide:
             objection=self._objection(subject),
             granted=self._continues(wire, subject),
         )
+        try:
+            return self._verdict(wire, call, alone=alone)
+        except BaseException:  # a place that a call has got belongs to a call that is made
+            call.end()
+            raise
+
+    def _verdict(self, wire: Wire, call: Call, *, alone: bool) -> Verdict:
         ticket = self._held_messages.ticket(wire)
         raw = wire.raw
         if ticket is None:

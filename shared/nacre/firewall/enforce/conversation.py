@@ -84,6 +84,13 @@ class OpenRequests:
         """Do the same without ending it for its limits, because its result is still to be read."""
         return self._requests.pop(int(id_) if type(id_) is JsonNumber else id_, None)
 
+    def end_all(self) -> None:
+        """Remove and end all requests but the guard's own."""
+        for key, request in list(self._requests.items()):
+            if request.own is None:
+                del self._requests[key]
+                request.end()
+
     def give_up(self, id_: object) -> None:
         """Close a request without an answer; a late answer is dropped."""
         if not isinstance(id_, str):

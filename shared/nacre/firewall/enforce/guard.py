@@ -301,6 +301,13 @@ class Guard:
             self._note("note", "server", f"no answer to {request.method}: {text}")
             return refusals.error(request.id, code, text)
 
+    def end_requests(self) -> None:
+        """End all requests of this conversation, because nobody waits for their answers."""
+        with self._lock:
+            self._held_messages.cancel_all()
+            self._conversation.up.end_all()
+            self._conversation.down.end_all()
+
     def poll(self) -> list[Release]:
         """Return the held messages that were decided since, or that waited too long."""
         with self._lock:

@@ -146,6 +146,11 @@ class Call:
     counted: bool = False
     running: Running | None = None
 
+    def end(self) -> None:
+        """End the call for its limits, without a result."""
+        if self.running is not None:
+            self.running.end()
+
 
 class Allowed(NamedTuple):
     """The call may be made. `approval` names the approval, if one was needed.
@@ -398,8 +403,8 @@ class Judge:
         )
         audit = self.record(entry, policy, decision.rule)
         denies = isinstance(audit, Denied) or (outcome == "deny" and enforced)
-        if denies and call.running is not None:
-            call.running.end()
+        if denies:
+            call.end()
         if isinstance(audit, Denied):
             return audit
         if denies:

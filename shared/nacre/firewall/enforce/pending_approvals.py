@@ -89,6 +89,10 @@ class HeldMessages:
                 return True
         return False
 
+    def cancel_all(self) -> None:
+        """Forget all held requests."""
+        self._held.clear()
+
     def poll(self) -> list[Release]:
         """Return the messages that somebody decided elsewhere, or nobody decided in time."""
         now, releases = self._tick(), []

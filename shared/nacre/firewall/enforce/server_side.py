@@ -70,8 +70,12 @@ class ServerSide:
         match ruling:
             case Allowed():
                 raw = wire.raw
-                if value is not params and self._conversation.enforces():
-                    raw = rewritten(raw, ("params",), value)
+                try:
+                    if value is not params and self._conversation.enforces():
+                        raw = rewritten(raw, ("params",), value)
+                except BaseException:
+                    ruling.end()
+                    raise
                 request = OpenRequest(method, wire.id, is_modern=False, running=ruling.running)
                 self._conversation.down.add(request)
                 return Forward(raw)
@@ -118,7 +122,11 @@ class ServerSide:
             doubt=screened.doubt,
             note=screened.note,
         )
-        return conversation.judge.rule(call), call, screened.value
+        try:
+            return conversation.judge.rule(call), call, screened.value
+        except BaseException:
+            call.end()
+            raise
 
     # Notifications.
 
@@ -377,9 +385,12 @@ def _end(request: OpenRequest, raw: bytes) -> None:
     from nacre.firewall.limits.result_cut import size_of  # noqa: PLC0415
 
     try:
-        request.end(size_of(numbers(parse(raw).get("result", ""))))
+        result = parse(raw).get("result")
+        request.end(0 if result is None else size_of(numbers(result)))
     except MalformedMessageError:  # it has a number that cannot be written again
         request.end(len(raw))
+    finally:
+        request.end()
 
 
 def _wordless(method: str, params: Any) -> dict[str, Any] | None:

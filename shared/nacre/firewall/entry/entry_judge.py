@@ -121,15 +121,16 @@ class EntryJudge:
         allowed = await self._allowed(name, place, arguments, context, needs_name=needs_name)
         if not isinstance(allowed, Allowed):
             return allowed
-        if place.server == self._server:
-            arguments = in_full(arguments)
         try:
+            if place.server == self._server:
+                arguments = in_full(arguments)
             try:
                 result = await tool.call(arguments, context)
             except OffersChangedError:  # the decision was about an older offer
-                allowed.end()
                 place = self._place("tool", name)
-                again = await self._allowed(name, place, arguments, context, needs_name=needs_name)
+                again = await self._allowed(
+                    name, place, arguments, context, needs_name=needs_name, earlier=allowed
+                )
                 if not isinstance(again, Allowed):
                     return again
                 allowed = again
@@ -187,8 +188,7 @@ class EntryJudge:
                 try:
                     value = await send()
                 except OffersChangedError:  # the decision was about an older offer
-                    allowed.end()
-                    allowed = await self._permit(method, params, context)
+                    allowed = await self._permit(method, params, context, earlier=allowed)
                     value = await send()
                 value = await self._checked_contents(method, params, value, context)
         except RelayedError as error:
@@ -275,16 +275,21 @@ class EntryJudge:
         context: Context,
         *,
         needs_name: bool,
+        earlier: Allowed | None = None,
     ) -> Allowed | WireResult:
-        """Return Allowed for a call that may be made, else the result that its caller gets."""
+        """Return Allowed for a call that may be made, else the result that its caller gets.
+
+        An `earlier` decision about the same call has counted it for its limits.
+        """
         is_own = self._mounts is None or place.server == self._server
         subject = self._tool_subject(tool, place, arguments)
         if type(arguments) is LargeArguments and self._reading is not None:
             await self._read_elsewhere(
                 arguments, subject, self._reading, context, encodes=not is_own
             )
+        needs_name = needs_name and not is_own
         ruling = await self._ruled(
-            subject, context, "tool", tool, needs_name=needs_name and not is_own
+            subject, context, "tool", tool, needs_name=needs_name, earlier=earlier
         )
         if isinstance(ruling, Allowed):
             return ruling
@@ -317,13 +322,20 @@ class EntryJudge:
         else:  # a blocking tool already has its own thread
             work()
 
-    async def _permit(self, method: str, params: Mapping[str, Any], context: Context) -> Allowed:
+    async def _permit(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        context: Context,
+        *,
+        earlier: Allowed | None = None,
+    ) -> Allowed:
         """Return Allowed for a request that may be made; raises BlockedError."""
         kind, key = _NAMED_IN[method]
         name = str(params[key])
         place = self._place(kind, name)
         subject = Subject("method", method, place.server, {**params, key: place.name})
-        ruling = await self._ruled(subject, context, kind, name)
+        ruling = await self._ruled(subject, context, kind, name, earlier=earlier)
         if isinstance(ruling, Denied):
             raise _blocked(ruling)
         return ruling
@@ -338,14 +350,18 @@ class EntryJudge:
         name: str,
         *,
         needs_name: bool = False,
+        earlier: Allowed | None = None,
     ) -> Allowed | Denied:
         """Decide about the use of something, on what its server offers now."""
+        decide = partial(
+            self._decided, subject, context, kind, name, needs_name=needs_name, earlier=earlier
+        )
         if recorder() is None:
-            return await self._decided(subject, context, kind, name, needs_name=needs_name)
+            return await decide()
         # Only a tool is known to be listed; else a caller may have made its server up.
         attributes = {"nacre.server": subject.server} if kind == "tool" else {}
         with span("policy.decide", attributes, trace=context.trace) as recorded:
-            ruling = await self._decided(subject, context, kind, name, needs_name=needs_name)
+            ruling = await decide()
             is_denied = isinstance(ruling, Denied)
             recorded.set("nacre.policy.decision", "deny" if is_denied else "allow")
             if isinstance(ruling, Denied) and ruling.rule is not None:
@@ -353,7 +369,14 @@ class EntryJudge:
             return ruling
 
     async def _decided(
-        self, subject: Subject, context: Context, kind: Kind, name: str, *, needs_name: bool
+        self,
+        subject: Subject,
+        context: Context,
+        kind: Kind,
+        name: str,
+        *,
+        needs_name: bool,
+        earlier: Allowed | None,
     ) -> Allowed | Denied:
         """Decide; when a server announces other offers while somebody is asked, decide again."""
         judge = self._judge(context, subject.server)
@@ -364,11 +387,12 @@ class EntryJudge:
             # It was decided, and approved, when it was called; a rule that has come to deny it
             # since still counts.
             call = replace(call, granted=True, counted=True)
+        if earlier is not None:
+            call = replace(call, counted=True, running=earlier.running)
         try:
             return await self._on_current_offers(judge, call, subject, context, kind, name)
         except BaseException:  # a place that a call has got belongs to a call that is made
-            if call.running is not None:
-                call.running.end()
+            call.end()
             raise
 
     async def _on_current_offers(
@@ -485,10 +509,12 @@ class EntryJudge:
             doubt=screened.doubt,
             note=screened.note,
         )
-        ruling = await self._settled(judge, call, judge.rule(call), context)
+        try:
+            ruling = await self._settled(judge, call, judge.rule(call), context)
+        finally:
+            call.end()
         if isinstance(ruling, Denied):
             raise _blocked(ruling)
-        ruling.end()
         changed: Mapping[str, Any] = screened.value
         return changed if judge.policy().settings.mode == "enforce" else params
 

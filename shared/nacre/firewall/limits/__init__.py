@@ -1,5 +1,5 @@
 """Limits: calls, bytes and places, counted across processes, and results that are cut.
 
-A call enters at `CallLimits.count`, once it may be made otherwise, and leaves with `Running.end`. A
-result that is too large is cut by `result_cut`, and `whole_results` stores the whole.
+A call enters at `CallLimits.count`, after the rules have allowed it, and leaves with `Running.end`.
+A result that is too large is cut by `result_cut`, and `whole_results` stores the whole.
 """

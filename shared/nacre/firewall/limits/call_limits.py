@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.clock import Clock
@@ -22,7 +21,7 @@ from nacre.protocol.large_calls import LargeArguments
 _REMEMBERED = 64  # policies and places
 _STATES: Mapping[Measure, str] = {
     "calls": "is used up",
-    "bytes": "has too little left for this call",
+    "bytes": "does not have enough left for this call",
     "concurrency": "is reached",
 }
 
@@ -39,7 +38,12 @@ class Running:
     """A call that has places of limits, or whose result limits count."""
 
     def __init__(
-        self, counters: Counters, places: Places, sent: int, tell: Callable[[str], None]
+        self,
+        counters: Counters,
+        places: Places,
+        sent: int,
+        tell: Callable[[str], None],
+        unended: "set[Running]",
     ) -> None:
         self.counted: list[Counted] = []
         self.taken: list[Taken] = []
@@ -47,6 +51,7 @@ class Running:
         self._places = places
         self._sent = sent
         self._tell = tell
+        self._unended = unended
 
     @property
     def counts_bytes(self) -> bool:
@@ -61,6 +66,7 @@ class Running:
             self._try(partial(self._places.give_back, place))
         for count in counted:
             self._try(partial(self._counters.settle, count, self._sent + returned))
+        self._unended.discard(self)
 
     def undo(self) -> None:
         """Forget the call, which is not made."""
@@ -73,7 +79,7 @@ class Running:
         try:
             change()
         except NacreError as error:  # a place is free after a while, and a reserve stays counted
-            self._tell(f"the end of a call cannot be counted: {error}")
+            self._tell(f"the limits of a finished call could not be updated: {error}")
 
 
 class Spent(NamedTuple):
@@ -145,7 +151,7 @@ class CallLimits:
         self._places = Places(table)
         self._clock = clock
         self._tell = tell
-        self._running: WeakSet[Running] = WeakSet()
+        self._unended: set[Running] = set()  # also those whose conversation is forgotten
         self._matcher = LimitMatcher()
 
     def may_count(self, policy: Policy, kind: Kind, name: str, server: str) -> bool:
@@ -181,7 +187,7 @@ class CallLimits:
             spent = self._spent(group, now, use)
             if spent is not None:
                 return _above(spent, now, use), None
-        running = Running(self._counters, self._places, use.sent, self._tell)
+        running = Running(self._counters, self._places, use.sent, self._tell, self._unended)
         try:
             above = self._count(groups, now, use, running)
         except NacreError:
@@ -192,7 +198,7 @@ class CallLimits:
             return _above(above, now, use), None
         if not running.taken and not running.counts_bytes:
             return None, None
-        self._running.add(running)
+        self._unended.add(running)
         return None, running
 
     def _count(self, groups: list[Group], now: int, use: Use, running: Running) -> Limit | None:
@@ -223,7 +229,7 @@ class CallLimits:
 
     def end_all(self) -> None:
         """End the calls of this process, which closes."""
-        for running in list(self._running):
+        for running in list(self._unended):
             running.end()
 
     def _groups(

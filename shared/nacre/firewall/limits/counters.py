@@ -72,7 +72,7 @@ class Counters:
         self._seen: BoundedCache[Key, Item] = BoundedCache(_REMEMBERED)
 
     def spent(self, group: str, limits: Sequence[Limit], now: int, use: Use) -> Limit | None:
-        """Return a limit with too little left for a call; nothing is counted."""
+        """Return a limit without enough left for a call; nothing is counted."""
         ids, key = by_id(limits), key_of(group)
         item = self._seen.get(key)
         if item is None or _spent(_periods(ids, item, now, use)) is not None:
@@ -80,7 +80,7 @@ class Counters:
         return _spent(_periods(ids, item, now, use))
 
     def count(self, group: str, limits: Sequence[Limit], now: int, use: Use) -> Counted | Limit:
-        """Count a call in all limits; if one has too little left, in none, and return it."""
+        """Count a call in all limits; if one does not have enough left, in none, and return it."""
         ids, key = by_id(limits), key_of(group)
         spent = self.spent(group, limits, now, use)
         if spent is not None:
@@ -196,7 +196,7 @@ def _period(limit: Limit, item: Item, id_: str, now: int, needed: int) -> _Perio
 
 
 def _spent(periods: Mapping[str, _Period]) -> Limit | None:
-    """Return a limit with too little left, one that denies before one that asks."""
+    """Return a limit without enough left, one that denies before one that asks."""
     return first_spent(
         limit for limit, _, used, needed in periods.values() if (used or 0) + needed > limit.amount
     )

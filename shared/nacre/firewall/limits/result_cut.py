@@ -133,7 +133,7 @@ class _Note:
         described = limit.matching.description
         if described is not None and size_of(described) <= limit.amount // 4:
             reason = described
-        self._text = f"[{reason}: this result has {size:,} bytes, and {limit.amount:,} are allowed."
+        self._text = f"[{reason}: this result is {size:,} bytes; the limit is {limit.amount:,}."
 
     def blocks(
         self, method: str, *, left_out: int, is_json: bool, lacks_structure: bool
@@ -150,7 +150,9 @@ class _Note:
         if uri is None:
             parts.append(f"{self._whole.reason}]")
         else:
-            parts.append(f"For {_MINUTES} minutes the whole is the resource {uri}]")
+            parts.append(
+                f"The full result is available for {_MINUTES} minutes as the resource {uri}]"
+            )
         text = " ".join(parts)
         if method == "resources/read":
             return [{"uri": uri or RESULTS, "mimeType": "text/plain", "text": text}]

@@ -19,7 +19,7 @@ _AMOUNTS: Mapping[Measure, tuple[int, int]] = {  # the least and the most
     "concurrency": (1, LIMIT_AT_A_TIME),
     "result_bytes": (CUT_RESULT_BYTES, _MAX_AMOUNT),
 }
-# The keys that say nothing about a measure, and the reason.
+# The keys that do not apply to a measure, and the reason.
 _UNUSED: Mapping[Measure, tuple[tuple[str, ...], str]] = {
     "calls": ((), ""),
     "bytes": ((), ""),
@@ -41,7 +41,9 @@ class LimitReader(RuleReader):
         unused, reason = _UNUSED[measure]
         for key in unused:
             if key in table:
-                raise self.error(f"{key} says nothing about {measure}", f"leave it out: {reason}")
+                raise self.error(
+                    f"'{key}' does not apply to '{measure}'", f"leave it out: {reason}"
+                )
         action = table.get("action", "deny")
         if action not in _ACTIONS:
             hint = "leave it out to deny, or write prompt to ask"
@@ -61,9 +63,9 @@ class LimitReader(RuleReader):
     def _measure(self, table: Mapping[str, Any]) -> Measure:
         present = [measure for measure in MEASURES if measure in table]
         if not present:
-            others = " or ".join(MEASURES[1:])
+            *names, last = (f"'{measure}'" for measure in MEASURES)
             raise self.error(
-                "has no calls", f"write how many may be made, such as calls = 20, or {others}"
+                f"has no {', '.join(names)} or {last}", "write one of them, such as calls = 20"
             )
         if len(present) > 1:
             raise self.error(f"has {' and '.join(present)}", "write a [[limit]] for each")

@@ -116,12 +116,16 @@ class ReverseProxy:
     async def _post(self, request: HttpRequest, reply: Reply, headers: dict[str, str]) -> None:
         caller = self._caller(request)
         session = self._session(request, caller)
+        with self._sessions.use(session):
+            await self._decide(Exchange(session, caller, self._path, reply, headers), request)
+
+    async def _decide(self, exchange: Exchange, request: HttpRequest) -> None:
+        session, reply, headers = exchange.session, exchange.reply, exchange.headers
         body = await read_request(session.guard, bytes(request.body))
         if session.guard.delays(body):
             session.headers = self._server_headers(request)
             async for listing in wait_for_list(session.guard, body):
                 self._relay.send_to_server(session, listing)
-        exchange = Exchange(session, caller, self._path, reply, headers)
         match session.guard.from_client(body, request.headers):
             case Forward(raw, _, mirrors):
                 if raw is not body and _settles(session, body, "server", raw):
@@ -199,10 +203,16 @@ class ReverseProxy:
     async def _get(self, request: HttpRequest, reply: Reply, headers: dict[str, str]) -> None:
         caller = self._caller(request)
         session = self._session(request, caller)
+        with self._sessions.use(session):
+            exchange = Exchange(session, caller, self._path, reply, headers, resumable=True)
+            await self._stream(exchange, request)
+
+    async def _stream(self, exchange: Exchange, request: HttpRequest) -> None:
+        """Answer a GET with the server's stream."""
+        session, reply, headers = exchange.session, exchange.reply, exchange.headers
         sent = {**self._server_headers(request), **version_header(request.headers)}
         session.headers = {name: sent[name] for name in sent if name != LAST_EVENT}
         response = await self._server.send("GET", sent, seconds=0)
-        exchange = Exchange(session, caller, self._path, reply, headers, resumable=True)
         try:
             if response.status != 200 or response.content_type != STREAM:
                 await self._relay.explain(exchange, response)
@@ -218,7 +228,7 @@ class ReverseProxy:
                 for id_ in session.parked:  # their client has gone
                     session.guard.from_client(cancellation(id_))
                 if session.address is not None and session.id is not None:
-                    self._sessions.forget(caller, session.id)
+                    self._sessions.forget(exchange.caller, session.id)
 
     async def _delete(self, request: HttpRequest, reply: Reply, headers: dict[str, str]) -> None:
         caller = self._caller(request)

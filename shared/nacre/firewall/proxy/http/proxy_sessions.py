@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.lazy_dataclasses import dataclass, field
@@ -34,6 +35,9 @@ class ProxySession:
     address: Address | None = None
     # The headers of the latest request, for messages that the guard itself sends.
     headers: Mapping[str, str] = field(default_factory=dict)
+    # How many ids a client finds it by, and how many requests of clients use it now.
+    ids: int = 0
+    uses: int = 0
 
     def hold(self, id_: Id) -> "asyncio.Future[tuple[str, bytes]]":
         """Return a future for the decision: the side that gets a message, and the message."""
@@ -95,13 +99,35 @@ class ProxySessions:
 
     def register(self, caller: str, session_id: str, session: ProxySession) -> None:
         """Give a session its id; the oldest sessions are forgotten above the limit."""
+        if self.find(caller, session_id) is not session:
+            self.forget(caller, session_id)
+            if len(self._sessions) >= PROXY_CONVERSATIONS:
+                self.forget(*next(iter(self._sessions)))
+            session.ids += 1
         session.id = session_id
         session.guard.begin_session()
         self._sessions[caller, session_id] = session
 
     def forget(self, caller: str, session_id: str) -> None:
         """End a session."""
-        self._sessions.pop((caller, session_id), None)
+        session = self._sessions.pop((caller, session_id), None)
+        if session is not None:
+            session.ids -= 1
+            self._end_if_unused(session)
+
+    @contextmanager
+    def use(self, session: ProxySession) -> Iterator[None]:
+        """Keep the open requests of a session, whose answers may arrive, until the block ends."""
+        session.uses += 1
+        try:
+            yield
+        finally:
+            session.uses -= 1
+            self._end_if_unused(session)
+
+    def _end_if_unused(self, session: ProxySession) -> None:
+        if not session.ids and not session.uses:
+            session.guard.end_requests()
 
     def watch(self, session: ProxySession) -> None:
         """Add a session to those that `holding` yields while they hold messages."""
