@@ -78,6 +78,7 @@ def console_over(
         leases,
         lambda: LocalIndexWork(upkeep, leases),
         lambda: SqliteResidue(database),
+        lambda _: None,  # no limit cuts results here
         clock=time,
         rng=Random(2),
     )

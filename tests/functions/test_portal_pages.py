@@ -18,6 +18,7 @@ from nacre.core.clock import system_clock
 from nacre.wiring.aws import StackPorts
 from nacre.wiring.compose import compose
 from nacre.wiring.console import console_parts
+from nacre.wiring.features.firewall import whole_results
 from nacre.wiring.settings import Settings
 from tests.being.memory.keeping import a_node
 from tests.scaffolding.aws_stack import REGION, Stack, aws_stack
@@ -75,6 +76,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Served, Console]]:
             "NACRE_TOKENS_TABLE": stack.ids["TokensTable"],
             "NACRE_DATA_TABLE": stack.ids["DataTable"],
             "NACRE_QUEUE_URL": stack.ids["PatrolQueue"],
+            "NACRE_BLOBS_BUCKET": stack.ids["BlobsBucket"],
             "NACRE_KMS_KEY": stack.ids["NacreKey"],
             "AWS_REGION": REGION,
             "AWS_ACCESS_KEY_ID": "test",
@@ -116,6 +118,8 @@ def test_an_owner_looks_around_changes_and_erases_on_a_stack(
     being = place.authority.beings.create("Ann", owner="me").being_id
     parts.memory_services().memory.nodes.add(being, [a_node(1), a_node(2, action="Bo sails")])
     node = f"/beings/{being}/memories/{a_node(2).node_id}"
+    results = whole_results(StackPorts(Settings.from_environment()))
+    result = results.keep(b'{"content": []}', being=being, caller="t1")
     browser: Any = Browser(place)  # type: ignore[arg-type]
     browser.sign_in()
 
@@ -136,6 +140,7 @@ def test_an_owner_looks_around_changes_and_erases_on_a_stack(
     assert "Bo rows" in changed.text
     assert "pinned" in changed.text
     assert browser.get(node).status == 404
+    assert results.read(result, being=being, caller="t1") is None
     assert export["content-type"] == "application/gzip"
     assert export.body[:2] == b"\x1f\x8b"
 

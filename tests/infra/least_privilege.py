@@ -35,7 +35,8 @@ def _permits(statement: Mapping[str, Any], action: Action, stack: str) -> bool:
     if "kms:ViaService" in conditions.get("StringEquals", {}):
         return False  # a call of the function's own comes through no service
     leading = conditions.get("ForAllValues:StringLike", {}).get("dynamodb:LeadingKeys")
-    return leading is None or any(fnmatchcase(action.leading, each) for each in leading)
+    leading = leading or conditions.get("StringLike", {}).get("s3:prefix")
+    return leading is None or any(fnmatchcase(action.leading, each) for each in as_list(leading))
 
 
 def _pattern(resource: Any, stack: str) -> str:

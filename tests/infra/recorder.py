@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.scaffolding.http_front import Answer, Answered, Asked, front, passed_on
 
@@ -28,7 +28,7 @@ class Action:
 
     name: str  # as a policy names it: dynamodb:GetItem
     resource: str  # a table, or one with /index/NAME; a queue, a key, bucket/*, or a parameter
-    leading: str = ""  # the partition key, where an item store is asked
+    leading: str = ""  # the partition key, or the prefix of the names that are listed
 
 
 class Recorder:
@@ -87,8 +87,14 @@ def actions(method: str, path: str, headers: Mapping[str, str], body: bytes) -> 
     service = found.group(1) if found else "s3"  # a presigned URL has no such header
     if service == "s3":
         bucket, _, key = unquote(urlsplit(path).path).lstrip("/").partition("/")
-        name = _OF_OBJECT[method] if key else f"{method} of a bucket"
-        return [Action(f"s3:{name}", f"{bucket}/*" if key else bucket)]
+        if key:
+            return [Action(f"s3:{_OF_OBJECT[method]}", f"{bucket}/*")]
+        query = parse_qs(urlsplit(path).query, keep_blank_values=True)
+        if method == "GET" and "list-type" in query:
+            return [Action("s3:ListBucket", bucket, query["prefix"][0])]
+        if method == "POST" and "delete" in query:
+            return [Action("s3:DeleteObject", f"{bucket}/*")]
+        return [Action(f"s3:{method} of a bucket", bucket)]
     operation = headers["x-amz-target"].rpartition(".")[2]
     asked = json.loads(body)
     if service == "dynamodb":

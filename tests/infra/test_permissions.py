@@ -52,6 +52,8 @@ GRANTS = {
         **whole_table("DataTable"),
         "PatrolQueue": "sqs:SendMessage",
         "BlobsBucket/*/search/*": BLOBS,
+        "BlobsBucket": "s3:ListBucket",
+        "BlobsBucket/*/results/*": "s3:DeleteObject",
         "NacreKey": SEAL,
         **{f"{SECRETS}/${{{name}}}": "ssm:GetParameter" for name in SEARCH_SECRETS},
     },
@@ -101,6 +103,17 @@ def test_only_the_portal_may_write_tokens() -> None:
     }
 
     assert writers == {"PortalFunction"}
+
+
+def test_only_the_portal_lists_blobs_and_only_results_of_tools() -> None:
+    listing = {
+        name: statement["Condition"]
+        for name, role in resources("AWS::IAM::Role").items()
+        for statement in statements(role)
+        if "s3:ListBucket" in as_list(statement["Action"])
+    }
+
+    assert listing == {"PortalFunctionRole": {"StringLike": {"s3:prefix": "*/results/"}}}
 
 
 def test_functions_that_use_the_key_through_a_service_may_not_use_it_directly() -> None:

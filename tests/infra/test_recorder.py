@@ -19,6 +19,7 @@ class _Cloud(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("content-length", 0)))
         body = b"{}" if self.command == "POST" else b""
+        body = b"<DeleteResult/>" if "?delete" in self.path else body
         self.send_response(200)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -82,12 +83,16 @@ def test_queues_keys_secrets_and_objects_are_named_as_policies_name_them(
     client(recorder, "kms").encrypt(KeyId="arn:aws:kms:us-east-1:1:key/k1", Plaintext=b"x")
     client(recorder, "ssm").get_parameter(Name="/nacre/test/KEY", WithDecryption=True)
     client(recorder, "s3").put_object(Bucket="blobs", Key="a/b", Body=b"x")
+    client(recorder, "s3").list_objects_v2(Bucket="blobs", Prefix="b1/results/")
+    client(recorder, "s3").delete_objects(Bucket="blobs", Delete={"Objects": [{"Key": "a/b"}]})
 
     assert recorder.of("McpHttpFunction") == {
         Action("sqs:SendMessage", "patrol.fifo"),
         Action("kms:Encrypt", "k1"),
         Action("ssm:GetParameter", "/nacre/test/KEY"),
         Action("s3:PutObject", "blobs/*"),
+        Action("s3:ListBucket", "blobs", "b1/results/"),
+        Action("s3:DeleteObject", "blobs/*"),
     }
 
 
@@ -101,6 +106,11 @@ def test_queues_keys_secrets_and_objects_are_named_as_policies_name_them(
         ("McpHttpFunction", Action("ssm:GetParameter", "/nacre/other/KEY"), False),
         ("PolicyEvaluatorFunction", Action("dynamodb:GetItem", "DataTable", "P#1"), True),
         ("PolicyEvaluatorFunction", Action("dynamodb:GetItem", "DataTable", "B#1"), False),
+        ("PortalFunction", Action("s3:ListBucket", "BlobsBucket", "b1/results/"), True),
+        ("PortalFunction", Action("s3:ListBucket", "BlobsBucket", "b1/"), False),
+        ("PortalFunction", Action("s3:DeleteObject", "BlobsBucket/b1/results/t1/r1"), True),
+        ("PortalFunction", Action("s3:DeleteObject", "BlobsBucket/b1/search/r1"), True),
+        ("PortalFunction", Action("s3:GetObject", "BlobsBucket/b1/results/t1/r1"), False),
         # Its key may be used by the services that it asks, and not by itself.
         ("PolicyEvaluatorFunction", Action("kms:Decrypt", "NacreKey"), False),
     ],

@@ -601,6 +601,7 @@ UNSEEN = {
     ("PortalFunction", "dynamodb:Query", "DataTable/index/gsi2"): "memories of a cluster",
     ("PortalFunction", "dynamodb:Query", "DataTable/index/gsi3"): "a patrol that is only tried",
     ("PortalFunction", "kms:Decrypt", "NacreKey"): "an owner's login to another server",
+    ("PortalFunction", "s3:DeleteObject", "BlobsBucket/*/results/*"): "results that were cut",
     ("PortalFunction", "s3:DeleteObject", "BlobsBucket/*/search/*"): _SEARCH_FILES,
     ("PortalFunction", "s3:GetObject", "BlobsBucket/*/search/*"): _SEARCH_FILES,
     ("PortalFunction", "s3:PutObject", "BlobsBucket/*/search/*"): _SEARCH_FILES,

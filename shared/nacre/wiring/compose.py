@@ -274,6 +274,7 @@ class Home:
     def eraser(self) -> "Eraser":
         """Erases memories and texts."""
         from nacre.being.memory.erase.eraser import Eraser
+        from nacre.wiring.features.firewall import whole_results
 
         ports = self.ports
         return Eraser(
@@ -281,6 +282,7 @@ class Home:
             self.leases,
             lambda: self.index_work,
             lambda: ports.residue,
+            lambda being_id: whole_results(ports).erase(being_id),
             clock=ports.clock,
             rng=ports.rng,
         )

@@ -179,6 +179,45 @@ def test_a_token_of_an_erased_being_opens_nothing(
     home.close()
 
 
+@pytest.mark.security
+@pytest.mark.parametrize("what", ["node", "scene", "messages"])
+def test_results_that_were_cut_are_erased_with_a_memory(
+    nacre: Nacre, world: World, being_id: str, folder: Path, what: str
+) -> None:
+    from nacre.wiring import aws, laptop
+    from nacre.wiring.features.firewall import whole_results
+    from nacre.wiring.settings import Settings
+
+    other_id = nacre("being", "create", "Bo", "--json", *world.options).json()["being_id"]
+    node = a_node(1, action="Ann hid the Zirkon", evidence=())
+    world.memory.nodes.add(being_id, [node])
+    [scene] = world.memory.scenes.record(being_id, [draft("hid the Zirkon")]).scenes
+    home = (
+        laptop.open_home(folder)
+        if world.file is not None
+        else aws.open_stack(world.options[1], Settings.from_environment())
+    )
+    results = whole_results(home.ports)
+    text = b'{"content": [{"type": "text", "text": "Ann hid the Zirkon"}]}'
+    uris = {
+        (being, caller): results.keep(text, being=being, caller=caller)
+        for being in (being_id, other_id)
+        for caller in ("t1", "t2")
+    }
+    dates = ["--from", "2026-01-01", "--to", "2026-01-31"]
+    asked = {"node": [node.node_id], "scene": [scene.scene_id], "messages": dates}[what]
+
+    nacre("forget", what, *asked, "--yes", "--being", "Ann", *world.options)
+
+    left = {
+        being
+        for (being, caller), uri in uris.items()
+        if results.read(uri, being=being, caller=caller) is not None
+    }
+    assert left == {other_id}
+    home.close()
+
+
 def test_an_erasure_that_broke_off_is_finished_by_the_same_command(
     nacre: Nacre, world: World, being_id: str
 ) -> None:

@@ -43,10 +43,18 @@ class WholeResults:
         stored = self._blobs().get(_name(being, caller, id_))
         return None if stored is None else {"contents": _contents(uri, json.loads(stored))}
 
+    def erase(self, being: str) -> None:
+        """Delete all results of a Being."""
+        self._blobs().delete_all(_folder(being))
+
+
+def _folder(being: str) -> str:
+    # Below the folder of the Being, which is removed when the Being is erased.
+    return f"{being or 'nobody'}/results"
+
 
 def _name(being: str, caller: str, id_: str) -> str:
-    # Below the folder of the Being, which is removed when the Being is erased.
-    return f"{being or 'nobody'}/results/{hashlib.sha256(caller.encode()).hexdigest()[:32]}/{id_}"
+    return f"{_folder(being)}/{hashlib.sha256(caller.encode()).hexdigest()[:32]}/{id_}"
 
 
 def _contents(uri: str, result: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -68,7 +68,7 @@ def build_entry(ports: "Ports", policies: "Policies", mounts: "Mounts") -> Entry
     def results() -> "CutResults":
         from nacre.firewall.entry.cut_results import CutResults
 
-        return CutResults(cache(lambda: _whole_results(ports)))
+        return CutResults(cache(lambda: whole_results(ports)))
 
     return EntryJudge(
         judge, mounts=mounts, content=content, reading=ports.screening, results=results
@@ -132,7 +132,8 @@ def _limits(ports: "Ports") -> "CallLimits":
     return CallLimits(ports.non_durable_data, ports.clock, to_stderr)
 
 
-def _whole_results(ports: "Ports") -> "WholeResults":
+def whole_results(ports: "Ports") -> "WholeResults":
+    """Return the store of results that were cut."""
     from nacre.firewall.limits.whole_results import WholeResults
 
     return WholeResults(lambda: ports.blobs, ports.clock, ports.rng)

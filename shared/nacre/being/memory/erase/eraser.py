@@ -25,7 +25,10 @@ _POLL_SECONDS = 0.1
 
 
 class Eraser:
-    """Erases data of a Being for the commands and the owner's pages."""
+    """Erases data of a Being for the commands and the owner's pages.
+
+    `results` deletes the stored results of a Being's tools, which may have any of its texts.
+    """
 
     def __init__(
         self,
@@ -33,6 +36,7 @@ class Eraser:
         leases: Leases,
         index: Callable[[], IndexWork],
         residue: Callable[[], Residue],
+        results: Callable[[str], None],
         *,
         clock: Clock,
         rng: Random,
@@ -40,6 +44,7 @@ class Eraser:
         self._leases = leases
         self._index = index
         self._residue = residue
+        self._results = results
         self.memories = MemoryEraser(table, clock=clock, rng=rng)
         self.texts = TextEraser(table)
 
@@ -95,6 +100,7 @@ class Eraser:
         """Call `erase` and clean up after it; raises LeaseHeldError if a patrol keeps running."""
         with self.without_patrols(being_id):
             receipt = erase()
+            self._results(being_id)
             if receipt.counts.keys() & {"node", "scene"}:
                 self._index().run(being_id, "repair", progress)
         self._residue().settle()
