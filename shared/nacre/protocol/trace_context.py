@@ -37,5 +37,5 @@ def _is_list(
     entries = value.split(",")
     if len(entries) > most_entries:
         return False
-    texts = [text for text in (each.strip(" \t") for each in entries) if text]
+    texts = [text for text in (part.strip(" \t") for part in entries) if text]
     return bool(texts) and all(entry.fullmatch(text) for text in texts)
