@@ -231,7 +231,7 @@ def threats() -> str:
         "[rules](../concepts/policy.md), [content checks](../concepts/content-checks.md) and "
         "[confined servers](../concepts/confinement.md) explain the defences.\n\n"
         "Through a proxy of `HTTPS_PROXY` or `HTTP_PROXY`, the proxy looks names up. Private "
-        "addresses in numbers, and names that are private by this machine's own lookup, are still "
+        "numeric addresses, and names that are private by this machine's own lookup, are still "
         "refused; a name that only the proxy resolves to a private address, and DNS rebinding, are "
         "for the proxy to refuse. [Proxies and certificates](../guides/network.md"
         "#what-a-proxy-changes-about-private-addresses) has the details.",

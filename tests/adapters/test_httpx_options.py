@@ -9,8 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import certifi
+import httpx
 import pytest
 
+from nacre.adapters.httpx_options import httpx_options
 from nacre.adapters.openai.chat import OpenAIChats
 from nacre.adapters.openai.embedder import OpenAIEmbedder
 from nacre.adapters.openai.model import OpenAIModel
@@ -88,6 +91,31 @@ def test_endpoints_elsewhere_are_reached_through_the_proxy(
         outgoing = Outgoing(Proxies(url, url), authority.file)
         use_everything(outgoing, f"https://far.example:{port}")
     assert proxy.asked == [f"CONNECT far.example:{port}"] * 5
+
+
+def test_the_systems_authorities_are_trusted_and_no_other_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, bundled, system = (
+        Authority(tmp_path / name, name) for name in ("own", "bundled", "system")
+    )
+    monkeypatch.setattr(certifi, "where", lambda: bundled.file)
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    assert answers(own, ca_file=own.file)
+    assert not answers(bundled, ca_file=own.file)
+    monkeypatch.setenv("SSL_CERT_FILE", system.file)
+    assert answers(system, ca_file=bundled.file)
+
+
+def answers(authority: Authority, *, ca_file: str) -> bool:
+    with endpoint(authority.server("localhost")) as port:
+        url = f"https://localhost:{port}"
+        with httpx.Client(**httpx_options(Outgoing(ca_file=ca_file), url)) as client:
+            try:
+                return client.get(f"{url}/collections").status_code == 200
+            except httpx.ConnectError:
+                return False
 
 
 def test_endpoints_on_this_machine_are_reached_directly(monkeypatch: pytest.MonkeyPatch) -> None:

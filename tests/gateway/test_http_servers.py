@@ -113,6 +113,17 @@ def test_a_proxy_that_refuses_is_named_without_its_credentials(tmp_path: Path) -
             }
 
 
+def test_a_proxy_that_is_not_trusted_is_named_in_place_of_the_server(tmp_path: Path) -> None:
+    tls = Authority(tmp_path / "ca").server("localhost")
+    with connect_proxy(tls=tls) as proxy:
+        server = {"web": {"url": "https://far.example/mcp"}}
+        with world(tmp_path / "w", server, https_proxy=Secret(proxy.url)) as gateway:
+            assert gateway.tools() == []
+            assert gateway.missing()["web"].startswith(
+                f"does not work: the proxy localhost:{proxy.port} has a certificate that is not"
+            )
+
+
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
@@ -150,7 +161,7 @@ def test_a_certificate_without_its_key_is_told(tmp_path: Path) -> None:
     servers = {"web": {"url": "https://127.0.0.1:9/mcp", "client_cert": certificate}}
     with world(tmp_path / "w", servers) as gateway:
         assert gateway.tools() == []
-        assert "client_cert and client_key are not a certificate" in gateway.missing()["web"]
+        assert "client_cert and client_key are not a PEM certificate" in gateway.missing()["web"]
 
 
 def test_a_connection_that_ended_while_nobody_used_it_is_opened_again(tmp_path: Path) -> None:

@@ -35,6 +35,20 @@ PROXY = "http://ann:s3cret%40@proxy.example:3128"
         ("fd00::/8", "fd00::1", 443, True),
         ("[fd00::1]:443", "fd00::1", 443, True),
         ("fd00::1", "fd00::1", 443, True),
+        ("192.0.2.0/24", "::ffff:192.0.2.1", 443, True),
+        ("192.0.2.0/24", "::ffff:198.51.100.1", 443, False),
+        ("192.0.2.1:443", "::ffff:c000:201", 443, True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.1", 443, True),
+        ("::ffff:192.0.2.0/120", "192.0.2.1", 443, True),
+        ("bücher.de", "xn--bcher-kva.de", 443, True),
+        (".Bücher.de:443", "www.xn--bcher-kva.de", 443, True),
+        ("xn--bcher-kva.de", "xn--bcher-kva.de", 443, True),
+        ("ü" * 70, "a.example", 443, False),
+        ("http://a.example", "a.example", 443, True),
+        ("https://a.example/path", "www.a.example", 443, True),
+        ("http://a.example:80/", "a.example", 443, False),
+        ("http://[fd00::1]:443/", "fd00::1", 443, True),
+        ("http://", "a.example", 443, False),
         ("2.1", "192.0.2.1", 443, False),
         (",, ,", "a.example", 443, False),
         ("not/a/network", "192.0.2.1", 443, False),
@@ -75,6 +89,16 @@ def test_credentials_are_decoded_and_never_shown() -> None:
         ("http://ann:s3cret@", "not of the form"),
         ("http://ann:s3cret@proxy.example:port", "not of the form"),
         ("http://[s3cret", "not of the form"),
+        ("http://s3cret:12/34@proxy.example:8080", "not of the form"),
+        ("http://s3cret:12?34@proxy.example:8080", "not of the form"),
+        ("http://s3cret:12#34@proxy.example:8080", "not of the form"),
+        ("s3cret:12/34@proxy.example", "not of the form"),
+        ("http://s3cret:99?@proxy.example", "not of the form"),
+        ("http://proxy.example:3128/s3cret", "not of the form"),
+        ("http://proxy.example:3128?s3cret", "not of the form"),
+        ("http://proxy.example:3128/#s3cret", "not of the form"),
+        ("http://proxy.example:3128?", "not of the form"),
+        ("http://proxy.example:3128#", "not of the form"),
     ],
 )
 def test_an_unusable_proxy_is_an_error_that_does_not_quote_it(url: str, reason: str) -> None:
@@ -82,6 +106,13 @@ def test_an_unusable_proxy_is_an_error_that_does_not_quote_it(url: str, reason: 
         Proxies(url, "").route(parse_address("https://a.example/"))
     assert "HTTPS_PROXY or ALL_PROXY" in str(raised.value)
     assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("end", ["", "/"])
+def test_a_slash_may_end_a_proxy(end: str) -> None:
+    proxy = Proxies(f"{PROXY}{end}").route(parse_address("https://a.example/"))
+    assert proxy is not None
+    assert proxy.authority == "proxy.example:3128"
 
 
 def environment(**variables: str) -> Proxies:
@@ -98,6 +129,8 @@ def test_the_environment_names_the_proxies() -> None:
     assert hosts(environment()) == [None, None]
     assert hosts(environment(HTTPS_PROXY="s:1", HTTP_PROXY="p:1")) == ["s", "p"]
     assert hosts(environment(https_proxy="s:1", HTTPS_PROXY="other:1")) == ["s", None]
+    assert hosts(environment(https_proxy="", HTTPS_PROXY="other:1")) == [None, None]
+    assert hosts(environment(no_proxy="", NO_PROXY="*", HTTP_PROXY="p:1")) == [None, "p"]
     assert hosts(environment(ALL_PROXY="all:1", http_proxy="p:1")) == ["all", "p"]
     assert hosts(environment(all_proxy="all:1", no_proxy="a.example")) == [None, None]
     # A caller of a CGI program chooses this variable.

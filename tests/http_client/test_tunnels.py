@@ -1,6 +1,7 @@
 """The HTTP client through a real proxy, to servers whose certificates an own authority signed."""
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,24 +41,29 @@ def through(proxy: ConnectProxy, authority: Authority | None = None) -> Outgoing
 
 
 def ask(
-    outgoing: Outgoing, url: str, *, times: int = 1, resolve: Resolve = resolved
+    outgoing: Outgoing,
+    url: str,
+    *,
+    times: int = 1,
+    resolve: Resolve = resolved,
+    seconds: float = 30,
 ) -> list[bytes]:
     async def main() -> list[bytes]:
-        client = HttpClient(outgoing=outgoing, resolve=resolve)
+        client = HttpClient(outgoing=outgoing, resolve=resolve, connect_seconds=seconds)
         try:
-            return [await _ask(client, parse_address(url)) for _ in range(times)]
+            return [await _ask(client, parse_address(url), seconds) for _ in range(times)]
         finally:
             client.close()
 
     return asyncio.run(main())
 
 
-async def _ask(client: HttpClient, address: Address) -> bytes:
+async def _ask(client: HttpClient, address: Address, seconds: float) -> bytes:
     headers = (
         (b"host", address.authority.encode()),
         (b"content-length", str(len(PING)).encode()),
     )
-    response = await client.send("POST", address, headers, PING, seconds=30)
+    response = await client.send("POST", address, headers, PING, seconds=seconds)
     return await response.read()
 
 
@@ -83,11 +89,35 @@ def test_a_proxy_over_tls_is_trusted_by_its_own_certificate(
 ) -> None:
     with connect_proxy(credentials="ann:s3cret", tls=authority.server("localhost")) as proxy:
         assert b"supportedVersions" in ask(through(proxy, authority), far.url)[0]
-    with (
-        connect_proxy(tls=authority.server("other.example")) as proxy,
-        pytest.raises(CertificateError),
-    ):
-        ask(through(proxy, authority), far.url)
+    for name, trusted in (("other.example", authority), ("localhost", None)):
+        with connect_proxy(tls=authority.server(name)) as proxy:
+            for url in (far.url, "http://far.example/mcp"):
+                with pytest.raises(
+                    ProxyError,
+                    match=rf"^the proxy localhost:{proxy.port} has a certificate that is not"
+                    r" trusted here \(.*NACRE_CA_FILE",
+                ):
+                    ask(through(proxy, trusted), url)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("proxy_scheme", ["http", "https"])
+def test_a_silent_proxy_is_named(scheme: str, proxy_scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        name = f"127.0.0.1:{nobody.getsockname()[1]}"
+        proxies = Proxies(*[f"{proxy_scheme}://ann:s3cret@{name}"] * 2)
+        with pytest.raises(HttpError) as raised:
+            ask(Outgoing(proxies), f"{scheme}://far.example/mcp", seconds=0.05)
+    assert str(raised.value).startswith("far.example ")
+    assert f" through the proxy {name}" in str(raised.value)
+    assert "s3cret" not in str(raised.value)
+
+
+def test_a_proxy_that_ends_a_request_in_the_clear_is_named() -> None:
+    with connect_proxy() as proxy:
+        for proxy.greeting in (b"HTTP/1.1 200", b"SSH-2.0-server\r\n\r\n"):
+            with pytest.raises(HttpError, match=f" through the proxy 127.0.0.1:{proxy.port} "):
+                ask(through(proxy), "http://far.example/mcp")
 
 
 def test_a_tunnel_does_not_weaken_the_check_of_the_servers_certificate(
@@ -108,8 +138,11 @@ def test_a_proxy_gets_its_credentials_and_the_server_does_not(
         assert b"supportedVersions" in ask(through(proxy, authority), far.url)[0]
         proxy.credentials = "bob:other"
         outgoing = Outgoing(Proxies(f"http://ann:s3cret@127.0.0.1:{proxy.port}"), authority.file)
-        with pytest.raises(ProxyError, match=r"wants other credentials \(407\)") as raised:
+        unknown = r"rejected the credentials, or needs some \(407\); put them in its URL"
+        with pytest.raises(ProxyError, match=unknown) as raised:
             ask(outgoing, far.url)
+        with pytest.raises(ProxyError, match=unknown):
+            ask(Outgoing(Proxies(f"http://127.0.0.1:{proxy.port}")), far.url)
         assert "s3cret" not in str(raised.value)
         plain = Outgoing(Proxies("", f"http://ann:s3cret@127.0.0.1:{proxy.port}"))
         with pytest.raises(ProxyError, match=r"\(407\)"):
@@ -139,7 +172,7 @@ def test_bytes_of_the_proxy_are_not_taken_for_the_servers(
 def test_something_else_at_the_proxys_address_is_told(far: Upstream) -> None:
     with connect_proxy() as proxy:
         for proxy.greeting in (b"SSH-2.0-server\r\n\r\n", b"HTTP/1.1 OK\r\n\r\n", b"HTTP/1.1 200"):
-            with pytest.raises(ProxyError, match="does not answer as an HTTP proxy does"):
+            with pytest.raises(ProxyError, match="does not answer like an HTTP proxy"):
                 ask(through(proxy), far.url)
     nobody = Outgoing(Proxies("http://127.0.0.1:9"))
     with pytest.raises(ProxyError, match=r"through the proxy 127.0.0.1:9 \("):
@@ -181,8 +214,6 @@ def unknown(host: str, port: int) -> list[str]:
 def test_names_are_not_looked_up_here_where_nothing_is_refused(
     authority: Authority, far: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import socket
-
     looked_up: list[str] = []
     real = socket.getaddrinfo
 
@@ -229,10 +260,10 @@ def test_certificates_that_cannot_be_used_are_errors_that_say_so(
     _, sealed = authority.issue("three", password=b"secret")
     nothing = str(tmp_path / "nothing.pem")
     for client, reason in (
-        (ClientCertificate(certificate, other), "not a certificate in PEM and the key of it"),
+        (ClientCertificate(certificate, other), "not a PEM certificate and its private key"),
         (ClientCertificate(certificate, sealed), "has a password"),
         (ClientCertificate(nothing, key), "cannot be read"),
-        (ClientCertificate("-----BEGIN CERTIFICATE-----\nx\n", key), "not a certificate in PEM"),
+        (ClientCertificate("-----BEGIN CERTIFICATE-----\nx\n", key), "not a PEM certificate"),
     ):
         with pytest.raises(ConfigurationError, match=reason):
             Outgoing(client=client).tls()

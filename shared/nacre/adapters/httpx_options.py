@@ -1,16 +1,15 @@
 """The options of httpx, for clients of vendors that bring it, which connect as Nacre does."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
 from nacre.http_client.address import parse_address
-from nacre.http_client.certificates import add_authorities
+from nacre.http_client.certificates import tls_context
 from nacre.http_client.outgoing import Outgoing
 
-if TYPE_CHECKING:
-    import ssl
+_shared_tls = lru_cache(maxsize=2)(tls_context)  # it takes milliseconds to make
 
 
 def httpx_options(outgoing: Outgoing, url: str) -> dict[str, Any]:
@@ -18,7 +17,7 @@ def httpx_options(outgoing: Outgoing, url: str) -> dict[str, Any]:
 
     httpx itself would send requests to this machine through a proxy too.
     """
-    tls = _tls(outgoing.ca_file)
+    tls = _shared_tls(outgoing.ca_file)
     options: dict[str, Any] = {"trust_env": False, "verify": tls}
     proxy = outgoing.proxies.route(parse_address(url))
     if proxy is not None:
@@ -30,10 +29,3 @@ def httpx_options(outgoing: Outgoing, url: str) -> dict[str, Any]:
             ssl_context=tls if proxy.is_tls else None,
         )
     return options
-
-
-@lru_cache(maxsize=2)
-def _tls(ca_file: str) -> "ssl.SSLContext":
-    context = httpx.create_ssl_context()
-    add_authorities(context, ca_file)
-    return context

@@ -1,4 +1,4 @@
-"""TLS: the authorities to trust, and the certificate by which a server knows this client."""
+"""TLS: the authorities to trust, and the certificate that identifies this client."""
 
 import os
 import ssl
@@ -28,16 +28,14 @@ def tls_context(ca_file: str = "", client: ClientCertificate | None = None) -> s
     The system's authorities are trusted, or those of SSL_CERT_FILE, and those of `ca_file` too.
     """
     context = ssl.create_default_context()
-    add_authorities(context, ca_file)
+    if ca_file:
+        _add_authorities(context, ca_file)
     if client is not None:
         _present(context, client)
     return context
 
 
-def add_authorities(context: ssl.SSLContext, ca_file: str) -> None:
-    """Trust the authorities of a file too; raises ConfigurationError."""
-    if not ca_file:
-        return
+def _add_authorities(context: ssl.SSLContext, ca_file: str) -> None:
     try:
         context.load_verify_locations(Path(ca_file).expanduser())
     except (OSError, ssl.SSLError, ValueError) as error:
@@ -57,7 +55,7 @@ def _present(context: ssl.SSLContext, client: ClientCertificate) -> None:
             context.load_cert_chain(certificate, key, refuse)
         except ssl.SSLError as error:
             raise ConfigurationError(
-                "client_cert and client_key are not a certificate in PEM and the key of it"
+                "client_cert and client_key are not a PEM certificate and its private key"
             ) from error
         except (OSError, ValueError) as error:
             raise ConfigurationError(

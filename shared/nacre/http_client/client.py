@@ -18,7 +18,7 @@ from nacre.http_client.errors import CertificateError, ConnectError, ConnectTime
 from nacre.http_client.outgoing import DIRECT, Outgoing
 from nacre.http_client.proxies import Proxy
 from nacre.http_client.public_addresses import Resolve, refuse_private, resolved
-from nacre.http_client.tunnel import Streams, open_tunnel, refusal
+from nacre.http_client.tunnel import Streams, open_tunnel, refusal, untrusted, untrusted_proxy
 
 _BUFFER_BYTES: Final = 2 * CHUNK_BYTES
 _MAX_IDLE: Final = 32  # connections that wait for a next request to the same server
@@ -112,7 +112,6 @@ class HttpClient:
             connection.abort()
 
     async def _open_connection(self, address: Address) -> Connection:
-        authority = address.authority
         proxy = self._outgoing.proxies.route(address)
         if address.is_tls and self._tls is None:
             self._tls = self._make_tls()
@@ -127,22 +126,10 @@ class HttpClient:
                     except OSError as error:
                         failure = error
         except TimeoutError as error:
-            raise ConnectTimeoutError(
-                f"{authority} does not answer (no connection within {self._connect_seconds:.0f} s)"
-            ) from error
+            raise _timed_out(address, proxy, self._connect_seconds) from error
         except (OSError, UnicodeError) as error:
             failure = error
-        if isinstance(failure, ssl.SSLCertVerificationError):
-            raise CertificateError(
-                f"{authority} has a certificate that is not trusted here"
-                f" ({failure.verify_message}); NACRE_CA_FILE can name a file with your authority"
-            ) from failure
-        if proxy is not None:
-            raise ProxyError(
-                f"{authority} cannot be reached through the proxy {proxy.authority}"
-                f" ({_reason(failure)})"
-            ) from failure
-        raise ConnectError(f"{authority} cannot be reached ({_reason(failure)})") from failure
+        raise _unreached(address, proxy, failure) from failure
 
     async def _addresses(self, address: Address, proxy: Proxy | None) -> list[str]:
         """Return the addresses to connect to: the server's, or the proxy's."""
@@ -187,6 +174,30 @@ async def _open_streams(ip: str, port: int, name: str, tls: ssl.SSLContext | Non
 def _request_head(method: str, target: str, headers: HeaderLines) -> h11.Request:
     """Return the checked head of a request. Most heads are like an earlier one."""
     return h11.Request(method=method, target=target, headers=list(headers))
+
+
+def _timed_out(address: Address, proxy: Proxy | None, seconds: float) -> ConnectError:
+    limit = f"(no connection within {seconds:.0f} s)"
+    if proxy is None:
+        return ConnectTimeoutError(f"{address.authority} does not answer {limit}")
+    return ProxyError(
+        f"{address.authority} does not answer through the proxy {proxy.authority} {limit}"
+    )
+
+
+def _unreached(
+    address: Address, proxy: Proxy | None, error: OSError | UnicodeError | None
+) -> ConnectError:
+    authority = address.authority
+    if isinstance(error, ssl.SSLCertVerificationError):
+        if proxy is not None and not address.is_tls:
+            return untrusted_proxy(proxy, error)
+        return CertificateError(untrusted(authority, error))
+    if proxy is not None:
+        return ProxyError(
+            f"{authority} cannot be reached through the proxy {proxy.authority} ({_reason(error)})"
+        )
+    return ConnectError(f"{authority} cannot be reached ({_reason(error)})")
 
 
 def _reason(error: OSError | UnicodeError | None) -> str:

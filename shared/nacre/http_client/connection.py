@@ -170,7 +170,7 @@ class Connection:
                 self._wire.receive_data(received)
         except TimeoutError as error:
             raise ReadTimeoutError(
-                f"{self.address.authority} did not answer within {seconds:g} s{self._timeout_hint}"
+                f"{self._peer} did not answer within {seconds:g} s{self._timeout_hint}"
             ) from error
         except (OSError, h11.RemoteProtocolError) as error:
             raise self._broken(error) from error
@@ -193,10 +193,15 @@ class Connection:
         return bool(poll.poll(0))
 
     def _broken(self, error: Exception | None) -> HttpError:
-        authority = self.address.authority
         if isinstance(error, h11.RemoteProtocolError) and not self._has_ended:
-            return HttpError(f"{authority} sends data that is not HTTP/1.1")
-        return HttpError(f"{authority} closed the connection before its answer was complete")
+            return HttpError(f"{self._peer} sends data that is not HTTP/1.1")
+        return HttpError(f"{self._peer} closed the connection before its answer was complete")
+
+    @property
+    def _peer(self) -> str:
+        """The server, and the proxy that may be at fault in its place."""
+        through = "" if self.proxy is None else f" through the proxy {self.proxy.authority}"
+        return f"{self.address.authority}{through}"
 
 
 def joined_headers(head: h11.Request | h11.Response) -> dict[str, str]:

@@ -20,7 +20,7 @@ class CertificateError(ConnectError):
 
 
 class ProxyError(ConnectError):
-    """The proxy refuses the connection to the server; the text names both and no credentials."""
+    """The server cannot be reached because of its proxy; the text names it without credentials."""
 
 
 class ReadTimeoutError(HttpError):

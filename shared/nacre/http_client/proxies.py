@@ -70,8 +70,6 @@ def is_loopback(host: str) -> bool:
     if name == "localhost" or name.endswith(".localhost"):
         return True
     address = _ip(name)
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
     return address is not None and (address.is_loopback or address.is_unspecified)
 
 
@@ -79,7 +77,7 @@ def is_excepted(host: str, port: int, exceptions: str) -> bool:
     """Tell whether NO_PROXY lists a host: itself, a domain, an address, a network, or all by `*`.
 
     An entry may end in a port, and then holds for that port alone. A domain with or without a
-    leading dot also stands for the names below it.
+    leading dot also stands for the names below it. Of a URL, the host and port count.
     """
     name = host.lower().rstrip(".")
     address = _ip(name)
@@ -93,7 +91,7 @@ def is_excepted(host: str, port: int, exceptions: str) -> bool:
             if _holds(listed, address):
                 return True
             continue
-        domain = listed.removeprefix("*").strip(".")
+        domain = _ascii(listed.removeprefix("*").strip("."))
         if domain and (name == domain or name.endswith(f".{domain}")):
             return True
     return False
@@ -101,19 +99,38 @@ def is_excepted(host: str, port: int, exceptions: str) -> bool:
 
 def _holds(listed: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     try:
-        return address in ipaddress.ip_network(listed, strict=False)
+        network = ipaddress.ip_network(listed, strict=False)
     except ValueError:
         return False
+    if isinstance(network, ipaddress.IPv6Network) and network.prefixlen >= 96:
+        mapped = network.network_address.ipv4_mapped
+        if mapped is not None:
+            return address in ipaddress.ip_network((mapped, network.prefixlen - 96))
+    return address in network
 
 
 def _ip(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address that a name is; one that IPv6 maps to IPv4 counts as that of IPv4."""
     try:
-        return ipaddress.ip_address(name.strip("[]").partition("%")[0])
+        address = ipaddress.ip_address(name.strip("[]").partition("%")[0])
     except ValueError:
         return None
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def _ascii(domain: str) -> str:
+    """Return the name as addresses have it; empty if it cannot be one."""
+    try:
+        return domain if domain.isascii() else domain.encode("idna").decode()
+    except UnicodeError:
+        return ""
 
 
 def _split_port(entry: str) -> tuple[str, int | None]:
+    if "://" in entry:
+        entry = entry.partition("://")[2].partition("/")[0]
     if entry.startswith("["):
         host, _, rest = entry[1:].partition("]")
         port = rest.removeprefix(":")
@@ -138,8 +155,13 @@ def _parse_proxy(url: str, variable: str) -> Proxy:
             f"{variable} names a SOCKS proxy; Nacre uses HTTP proxies only, such as"
             " http://HOST:PORT. Name one, or list the servers in NO_PROXY"
         )
-    if parts.scheme not in ("http", "https") or not host or not host.isascii():
-        raise ConfigurationError(f"{variable}: it is not of the form http://HOST:PORT")
+    # Behind an unescaped "/", "?" or "#" of a password, the text before it would be the host.
+    has_more = parts.path not in ("", "/") or "?" in url or "#" in url
+    if parts.scheme not in ("http", "https") or not host or not host.isascii() or has_more:
+        raise ConfigurationError(
+            f"{variable} is not of the form http://HOST:PORT; special characters of a password"
+            " must be percent-encoded"
+        )
     is_tls = parts.scheme == "https"
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     return Proxy(is_tls, host, port or (443 if is_tls else 80), user, password)

@@ -3,7 +3,7 @@
 A name is resolved once, every address is checked, and the connection goes to one of them. So it
 does not matter if the name resolves differently a moment later.
 
-A proxy looks names up itself, perhaps with another result. Before one, only addresses in numbers
+A proxy looks names up itself, perhaps with another result. Before one, only numeric addresses
 and names that this machine resolves to a private address are refused.
 """
 

@@ -23,13 +23,16 @@ async def open_tunnel(
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=limit, loop=loop)
     outer = asyncio.StreamReaderProtocol(reader, loop=loop)
-    transport, _ = await loop.create_connection(
-        lambda: outer,
-        ip,
-        proxy.port,
-        ssl=proxy_tls,
-        server_hostname=None if proxy_tls is None else proxy.host,
-    )
+    try:
+        transport, _ = await loop.create_connection(
+            lambda: outer,
+            ip,
+            proxy.port,
+            ssl=proxy_tls,
+            server_hostname=None if proxy_tls is None else proxy.host,
+        )
+    except ssl.SSLCertVerificationError as error:
+        raise untrusted_proxy(proxy, error) from error
     try:
         transport.write(_request(proxy, address))
         _check(await _head(reader, proxy), proxy, address)
@@ -49,10 +52,23 @@ def refusal(proxy: Proxy, authority: str, status: int) -> ProxyError:
     """Return the error for a proxy that refuses to reach a server."""
     if status == 407:
         return ProxyError(
-            f"the proxy {proxy.authority} wants other credentials (407); write them in its URL, as"
-            " in http://NAME:PASSWORD@HOST:PORT"
+            f"the proxy {proxy.authority} rejected the credentials, or needs some (407); put them"
+            " in its URL, as in http://NAME:PASSWORD@HOST:PORT"
         )
     return ProxyError(f"the proxy {proxy.authority} does not connect to {authority} ({status})")
+
+
+def untrusted_proxy(proxy: Proxy, error: ssl.SSLCertVerificationError) -> ProxyError:
+    """Return the error for a proxy whose certificate is not trusted."""
+    return ProxyError(untrusted(f"the proxy {proxy.authority}", error))
+
+
+def untrusted(name: str, error: ssl.SSLCertVerificationError) -> str:
+    """Return the text of an error for a certificate that is not trusted."""
+    return (
+        f"{name} has a certificate that is not trusted here ({error.verify_message});"
+        " NACRE_CA_FILE can name a file with your authority"
+    )
 
 
 def _request(proxy: Proxy, address: Address) -> bytes:
@@ -80,4 +96,4 @@ def _check(head: bytes, proxy: Proxy, address: Address) -> None:
 
 
 def _no_proxy(proxy: Proxy) -> ProxyError:
-    return ProxyError(f"{proxy.authority} does not answer as an HTTP proxy does")
+    return ProxyError(f"{proxy.authority} does not answer like an HTTP proxy")

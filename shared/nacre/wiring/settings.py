@@ -249,8 +249,8 @@ VARIABLES: Mapping[str, Variable] = {
     "https_proxy": Variable(
         "HTTPS_PROXY",
         "Proxy for connections to other machines over https, such as http://proxy.example:3128 or "
-        "http://NAME:PASSWORD@HOST:PORT. It and the next three are also read in small letters, "
-        "which come first. This machine is always reached directly.",
+        "http://NAME:PASSWORD@HOST:PORT. It and the next three are also read in lower case, "
+        "which wins. This machine is always reached directly.",
     ),
     "http_proxy": Variable("HTTP_PROXY", "Proxy for connections over http."),
     "all_proxy": Variable("ALL_PROXY", "Proxy for both, where theirs is not set."),
@@ -414,9 +414,6 @@ class Settings(NamedTuple):
         def read(field: str) -> str:
             return environment.get(VARIABLES[field].name, "").strip()
 
-        def either(field: str) -> str:
-            return environment.get(field, "").strip() or read(field)
-
         # A web server puts a caller's header Proxy into HTTP_PROXY of its CGI programs.
         is_cgi = "REQUEST_METHOD" in environment
         return cls(
@@ -460,10 +457,10 @@ class Settings(NamedTuple):
             visible_tools=_visible_tools(read("visible_tools")),
             private_networks=_networks("NACRE_PRIVATE_NETWORKS", read("private_networks")),
             trusted_proxies=_proxies("NACRE_TRUSTED_PROXIES", read("trusted_proxies")),
-            https_proxy=Secret(either("https_proxy")),
-            http_proxy=Secret("" if is_cgi else either("http_proxy")),
-            all_proxy=Secret(either("all_proxy")),
-            no_proxy=either("no_proxy"),
+            https_proxy=Secret(_proxy_variable(environment, "https_proxy")),
+            http_proxy=Secret("" if is_cgi else _proxy_variable(environment, "http_proxy")),
+            all_proxy=Secret(_proxy_variable(environment, "all_proxy")),
+            no_proxy=_proxy_variable(environment, "no_proxy"),
             ca_file=read("ca_file"),
             traces_endpoint=read("traces_endpoint"),
             traces_full_endpoint=read("traces_full_endpoint"),
@@ -537,6 +534,11 @@ def _log_level(value: str) -> str:
         raise ConfigurationError(
             f"NACRE_LOG_LEVEL: {value[:40]!r} is not a level (DEBUG, INFO, WARNING or ERROR)"
         ) from None
+
+
+def _proxy_variable(environment: Mapping[str, str], field: str) -> str:
+    """Return the variable in lower case if it is there, even if empty, else in upper case."""
+    return environment.get(field, environment.get(field.upper(), "")).strip()
 
 
 def _switch(variable: str, value: str) -> bool:
@@ -753,7 +755,7 @@ def service_variables(
     defaults = Settings._field_defaults
     names = {variable.name: defaults.get(field) for field, variable in VARIABLES.items()}
     for field in ("https_proxy", "http_proxy", "all_proxy", "no_proxy"):
-        value = environment.get(field) or environment.get(field.upper(), "")
+        value = _proxy_variable(environment, field)
         environment = {**environment, field.upper(): value}
         if "@" not in value:  # else it holds credentials
             names[field.upper()] = ""

@@ -401,6 +401,8 @@ def test_proxies_and_authorities_are_told_without_credentials(
     ]
     monkeypatch.setenv("HTTPS_PROXY", "socks5://ann:s3cret@proxy.example")
     assert network()[0][0] == "fail"
+    monkeypatch.setenv("HTTPS_PROXY", "http://s3cret:12/34@proxy.example:3128")
+    assert network()[0][0] == "fail"
 
 
 def test_an_unreadable_policy_is_told_once(

@@ -113,6 +113,27 @@ def test_the_unit_has_settings_and_no_secret(
         assert f"warning: {name} is a secret" in done.err
 
 
+def test_the_unit_has_proxies_without_credentials(
+    nacre: Nacre, record: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("HTTPS_PROXY", "http://ann:s3cret@other.example:3128")
+    monkeypatch.setenv("HTTP_PROXY", "http://ann:s3cret@proxy.example:3128")
+    monkeypatch.setenv("all_proxy", "")
+    monkeypatch.setenv("ALL_PROXY", "http://all.example:3128")
+    monkeypatch.setenv("NO_PROXY", "10.0.0.0/8,.example.com")
+
+    done = nacre("service", "install")
+
+    text = unit().read_text()
+    assert re.findall("^Environment=(.*_PROXY=.*)$", text, re.MULTILINE) == [
+        "HTTPS_PROXY=http://proxy.example:3128",
+        "NO_PROXY=10.0.0.0/8,.example.com",
+    ]
+    assert "s3cret" not in text + done.out + done.err
+    assert re.findall("warning: ([A-Z_]+) is a secret", done.err) == ["HTTP_PROXY"]
+
+
 def test_a_file_that_is_not_ours_stays(nacre: Nacre, record: Path) -> None:
     unit().parent.mkdir(parents=True)
     unit().write_text("[Service]\nExecStart=/bin/true\n")

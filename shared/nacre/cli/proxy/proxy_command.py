@@ -47,7 +47,7 @@ Options:
                        Send the variable's value as this header. May be repeated.
   --bearer-env VARIABLE
                        Send the variable's value as a bearer token.
-  --client-cert FILE   The certificate in PEM that the server wants of its clients.
+  --client-cert FILE   PEM client certificate, for a server that requires one (mTLS).
   --client-key FILE    Its key, if that is another file.
   --timeout SECONDS    How long the server may be silent. [default: 300]
   --pass-authorization

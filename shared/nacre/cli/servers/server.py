@@ -79,7 +79,7 @@ def server() -> None:
 @click.option(
     "--client-cert",
     metavar="FILE",
-    help="Certificate in PEM that the server wants of its clients: a file, or '${secret:NAME}'.",
+    help="PEM client certificate, if the server requires one (mTLS): a file, or '${secret:NAME}'.",
 )
 @click.option("--client-key", metavar="FILE", help="Its key, likewise, if that is elsewhere.")
 @click.option("--timeout", type=float, metavar="SECONDS", help="Limit for one call. [default: 60]")
