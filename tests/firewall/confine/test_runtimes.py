@@ -1,7 +1,11 @@
 """What the runtime of a command needs, without starting it."""
 
+import os
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -99,7 +103,7 @@ def test_a_program_needs_its_loader() -> None:
 )
 def test_other_forms_of_npx_and_uvx_are_refused(command: list[str], tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"cannot be confined|names no package"):
-        installed(command, tmp_path, {}, lambda _: None)
+        installed(command, tmp_path, {}, lambda _: None, cwd=tmp_path)
 
 
 def test_a_package_is_installed_once_without_running_its_code(tmp_path: Path) -> None:
@@ -121,7 +125,10 @@ touch node_modules/@scope/server/main.js
     environment = {"PATH": f"{tmp_path / 'tools'}:/usr/bin:/bin"}
     spoken: list[str] = []
 
-    commands = [installed(line, tmp_path / "home", environment, spoken.append) for _ in range(2)]
+    commands = [
+        installed(line, tmp_path / "home", environment, spoken.append, cwd=tmp_path)
+        for _ in range(2)
+    ]
 
     node, file, data = commands[0]
     assert commands[1] == commands[0]
@@ -129,7 +136,7 @@ touch node_modules/@scope/server/main.js
     assert file.endswith("node_modules/@scope/server/main.js")
     assert len(spoken) == 1
     (call,) = calls.read_text().splitlines()
-    assert "install --ignore-scripts" in call
+    assert "install --ignore-scripts=true --allow-git=none --git=/bin/false" in call
     assert call.endswith("-- @scope/server@1")
 
 
@@ -152,6 +159,7 @@ echo '{"bin": "../../../../secret.js"}' > node_modules/server/package.json
             tmp_path / "home",
             {"PATH": "/usr/bin:/bin"},
             lambda _: None,
+            cwd=tmp_path,
         )
 
 
@@ -178,4 +186,58 @@ def test_an_installation_that_fails_is_reported_and_tried_again(tmp_path: Path) 
 
     for _ in range(2):
         with pytest.raises(ConfigurationError, match="no such package"):
-            installed(line, tmp_path / "home", {"PATH": "/usr/bin:/bin"}, lambda _: None)
+            installed(
+                *(line, tmp_path / "home", {"PATH": "/usr/bin:/bin"}, lambda _: None), cwd=tmp_path
+            )
+
+
+def test_an_installer_gets_no_settings_and_variables_that_run_code(tmp_path: Path) -> None:
+    """A small program in the place of npm records its folder and its variables."""
+    seen = tmp_path / "seen"
+    program(tmp_path / "npx", "")
+    program(tmp_path / "npm", f"#!/bin/sh\n(ls -A; env; echo $*) > {seen}\nexit 1\n")
+    (tmp_path / ".npmrc").write_text("git=./evil.sh\n")
+    given = {"NODE_OPTIONS": "--require=./x.js", "PYTHONPATH": "/x", "LD_PRELOAD": "", "KEEP": "1"}
+    given |= {"PATH": "/usr/bin:/bin", "NPM_CONFIG_GIT": "./evil.sh"}
+
+    with pytest.raises(ConfigurationError):
+        installed(
+            [str(tmp_path / "npx"), "./server"],
+            tmp_path / "home",
+            given,
+            print,
+            cwd=tmp_path / "sub",
+        )
+
+    lines = seen.read_text().splitlines()
+    assert "KEEP=1" in lines
+    assert "npm_config_git=/bin/false" in lines
+    assert ".npmrc" not in lines
+    assert not [line for line in lines if line.startswith(("NODE_", "PYTHON", "LD_", "NPM_"))]
+    assert lines[-1].endswith(f"-- {tmp_path}/sub/server")
+
+
+@pytest.mark.skipif(which("npx") is None or which("git") is None, reason="it needs npm and git")
+def test_a_package_from_git_runs_no_code_while_it_is_installed(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    inner = tmp_path / "inner"
+    program(inner / "evil.sh", f'#!/bin/sh\ntouch {ran}\nexec git "$@"\n')
+    (inner / ".npmrc").write_text("git=./evil.sh\n")
+    scripts = '"scripts": {"prepare": "true"}, "devDependencies": {"b": "git+file:///nowhere"}'
+    (inner / "package.json").write_text(f'{{"name": "inner", "version": "1.0.0", {scripts}}}')
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"]):
+        account = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+        subprocess.run(["git", "-C", str(inner), *account, *words], check=True)
+    outer = tmp_path / "outer"
+    outer.mkdir()
+    (outer / "package.json").write_text(
+        '{"name": "outer", "version": "1.0.0", "bin": "main.js", '
+        f'"dependencies": {{"inner": "git+file://{inner}"}}}}'
+    )
+    given = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "npm_config_offline": "true"}
+
+    with pytest.raises(ConfigurationError, match="cannot install the server"):
+        installed(["npx", "-y", f"git+file://{inner}"], tmp_path / "a", given, print, cwd=tmp_path)
+    with suppress(ConfigurationError):  # a folder is linked, without what it depends on
+        installed(["npx", "-y", str(outer)], tmp_path / "b", given, print, cwd=tmp_path)
+    assert not ran.exists()

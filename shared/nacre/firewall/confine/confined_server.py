@@ -84,7 +84,7 @@ def confined_rights(
     if Path(command[0]).name in PACKAGES:
         from nacre.firewall.confine.packages import installed  # noqa: PLC0415 - few servers need it
 
-        command = installed(command, packages, server.environment, tell)
+        command = installed(command, packages, server.environment, tell, cwd=server.cwd)
     path = server.environment.get("PATH")
     runtime = runtime_of(command, path, server.home, server.cwd)
     rights = policy_rights(

@@ -2,7 +2,8 @@
 
 Both programs fetch code and run it in one step. A confined server must not write to their caches,
 which other programs run from, so it is installed into a folder of its own first. No code of the
-package runs meanwhile: npm runs no scripts of packages, and uv takes built wheels only.
+package runs meanwhile: npm runs no scripts of packages and takes nothing from git, because it
+prepares such packages by their own settings, and uv takes built wheels only.
 """
 
 import json
@@ -15,11 +16,19 @@ from pathlib import Path
 from shutil import which
 
 from nacre.core.errors import ConfigurationError
-from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.lazy_dataclasses import dataclass, replace
 
 _SECONDS = 300
 _READY = ".ready"
 _FROM = "--from"
+# Variables that make the installer run code of their own, given for the server.
+_LOADING = ("NODE_OPTIONS", "PYTHON", "LD_", "DYLD_")
+# As options and as variables: npm passes only variables to the npm that it starts itself. Releases
+# that do not know allow-git find no git.
+_NPM = {
+    **{"ignore-scripts": "true", "allow-git": "none", "git": "/bin/false"},
+    **{"audit": "false", "fund": "false", "update-notifier": "false"},
+}
 _PYTHON = ("-p", "--python")
 
 
@@ -38,13 +47,16 @@ def installed(
     folder: Path,
     environment: Mapping[str, str],
     tell: Callable[[str], None],
+    *,
+    cwd: Path,
 ) -> tuple[str, ...]:
     """Return the command that runs a package from its own folder, where it is installed once.
 
-    Raise ConfigurationError if it cannot be.
+    A relative path of a package begins at `cwd`. Raise ConfigurationError if it cannot be.
     """
     kind = Path(command[0]).name
     package = _npm_package(command) if kind == "npx" else _python_package(command)
+    package = replace(package, spec=_from_anywhere(package.spec, cwd))
     name = sha256("\0".join([kind, package.spec, package.python]).encode()).hexdigest()[:16]
     place = folder / f"{kind}-{name}"
     install = _install_npm if kind == "npx" else _install_python
@@ -54,7 +66,7 @@ def installed(
                 tell(f"installing {package.spec} into {place}, once")
                 shutil.rmtree(place, ignore_errors=True)
                 place.mkdir(mode=0o700)
-                install(command[0], package, place, environment)
+                install(_tool(command[0], environment, cwd), package, place, environment)
                 (place / _READY).write_text(package.spec, encoding="utf-8")
     program = _npm_program(place, package) if kind == "npx" else _python_program(place, package)
     return (*program, *package.arguments)
@@ -107,23 +119,41 @@ def _python_package(command: Sequence[str]) -> _Package:
     return _Package(spec, program, tuple(words[1:]), python)
 
 
-def _install_npm(npx: str, package: _Package, place: Path, env: Mapping[str, str]) -> None:
-    file = which(npx, path=env.get("PATH"))
-    npm = str(Path(file).with_name("npm")) if file else "npm"
-    options = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
-    _run([npm, "install", *options, "--prefix", str(place), "--", package.spec], env)
+def _from_anywhere(spec: str, cwd: Path) -> str:
+    """Return a package with a whole path, if it is a relative one."""
+    scheme = "file:" if spec.startswith("file:") else ""
+    path = spec.removeprefix(scheme)
+    is_file = path.endswith((".tgz", ".tar", ".tar.gz", ".whl")) and "://" not in path
+    if not (is_file or scheme or path == "." or path.startswith(("./", "../"))):
+        return spec
+    return spec if path.startswith(("/", "~")) else scheme + str(cwd.absolute() / path)
 
 
-def _install_python(uvx: str, package: _Package, place: Path, env: Mapping[str, str]) -> None:
-    file = which(uvx, path=env.get("PATH"))
-    uv = str(Path(file).with_name("uv")) if file else "uv"
+def _tool(command: str, env: Mapping[str, str], cwd: Path) -> Path:
+    """Return the file of npx or uvx; npm and uv are beside it."""
+    file = which(command, path=env.get("PATH"))
+    if file is None:
+        raise ConfigurationError(
+            f"{command}: no such program; give its whole path, or put it on PATH"
+        )
+    return cwd.absolute() / file
+
+
+def _install_npm(npx: Path, package: _Package, place: Path, env: Mapping[str, str]) -> None:
+    variables = {f"npm_config_{name.replace('-', '_')}": value for name, value in _NPM.items()}
+    kept = {name: env[name] for name in env if name.lower().replace("-", "_") not in variables}
+    options = [f"--{name}={value}" for name, value in _NPM.items()]
+    line = [str(npx.with_name("npm")), "install", *options, "--prefix", str(place)]
+    _run([*line, "--", package.spec], {**kept, **variables}, place)
+
+
+def _install_python(uvx: Path, package: _Package, place: Path, env: Mapping[str, str]) -> None:
+    uv = str(uvx.with_name("uv"))
     python = ("--python", package.python) if package.python else ()
-    _run([uv, "venv", "--quiet", *python, str(place / "venv")], env)
+    _run([uv, "venv", "--quiet", *python, str(place / "venv")], env, place)
     target = ("--python", str(place / "venv" / "bin" / "python"))
-    _run(
-        [uv, "pip", "install", "--quiet", "--only-binary", ":all:", *target, "--", package.spec],
-        env,
-    )
+    wheels = ("--only-binary", ":all:")
+    _run([uv, "pip", "install", "--quiet", *wheels, *target, "--", package.spec], env, place)
 
 
 def _npm_program(place: Path, package: _Package) -> tuple[str, ...]:
@@ -153,11 +183,14 @@ def _python_program(place: Path, package: _Package) -> tuple[str, ...]:
     return (str(file),)
 
 
-def _run(line: Sequence[str], environment: Mapping[str, str]) -> None:
+def _run(line: Sequence[str], environment: Mapping[str, str], place: Path) -> None:
+    """Run an installer in the new folder: another one may have settings that name programs."""
+    variables = {name: environment[name] for name in environment if not name.startswith(_LOADING)}
     try:
         done = subprocess.run(  # noqa: S603 - npm or uv, with the package that the owner names
             list(line),
-            env=dict(environment),
+            env=variables,
+            cwd=place,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
