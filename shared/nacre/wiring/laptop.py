@@ -193,7 +193,7 @@ class LaptopPorts:
         script = Path(sys.argv[0]).absolute()
         if script.name == "nacre":
             return Commands(_quoted(str(script)), place)
-        return Commands(f"{_quoted(sys.executable)} -m nacre.cli", place)
+        return Commands(f"{_quoted(sys.executable)} -P -m nacre.cli", place)
 
     @lazy
     def screening(self) -> "ScreeningProcesses":

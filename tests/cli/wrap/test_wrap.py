@@ -84,7 +84,7 @@ def test_a_server_is_wrapped_shown_and_unwrapped(nacre: Nacre, cursor: Path, fol
         "Rules: none yet, so you are asked about each call; run 'nacre policy init --from-servers'",
     ]
     text = cursor.read_text()
-    line = [sys.executable, "-m", "nacre.cli", "proxy", "--name", "files", "--data-dir"]
+    line = [sys.executable, "-P", "-m", "nacre.cli", "proxy", "--name", "files", "--data-dir"]
     entry = (
         f'"command": "{line[0]}", "args": {json.dumps([*line[1:], str(folder), "--", "npx"])[:-1]}'
     )
@@ -257,8 +257,8 @@ def test_what_a_client_does_not_hand_on_is_written_down(
 ) -> None:
     monkeypatch.delenv("NACRE_HOME")
     nacre("wrap", "files")
-    assert entry_of(cursor, "files")["args"][:6] == [
-        *("-m", "nacre.cli", "proxy", "--name", "files", "--")
+    assert entry_of(cursor, "files")["args"][:7] == [
+        *("-P", "-m", "nacre.cli", "proxy", "--name", "files", "--")
     ]
     nacre("unwrap", "files")
     rules = tmp_path / "config" / "nacre" / "policy.toml"
@@ -270,7 +270,7 @@ def test_what_a_client_does_not_hand_on_is_written_down(
     nacre("wrap", "files")
 
     place = ["--data-dir", str(tmp_path / "share" / "nacre"), "--policy", str(rules)]
-    assert entry_of(cursor, "files")["args"][5:9] == place
+    assert entry_of(cursor, "files")["args"][6:10] == place
 
 
 def test_without_a_client_nothing_is_wrapped(nacre: Nacre, home: Path) -> None:
@@ -433,6 +433,34 @@ def test_a_confined_server_stays_confined_when_it_is_renewed(nacre: Nacre, curso
 
     assert "renewed" in renewed.out
     assert entry_of(cursor, "files")["args"].count("--confine") == 1
+
+
+@pytest.mark.parametrize("name", ["PYTHONPATH", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES"])
+def test_no_variable_of_a_confined_server_acts_on_the_proxy(
+    name: str, nacre: Nacre, cursor: Path
+) -> None:
+    entry = f'{{"command": "node", "args": [], "env": {{"MODE": "y", "{name}": "/home/me/lib"}}}}'
+    cursor.write_text(f'{{"mcpServers": {{"files": {entry}}}}}')
+    before = cursor.read_text()
+
+    refused = nacre("wrap", "files", "--confine")
+
+    assert refused.code == 1
+    assert f"'{name}' would also act on the proxy" in refused.out + refused.err
+    assert cursor.read_text() == before
+    assert nacre("wrap", "files").code == 0
+
+
+def test_an_entry_of_an_earlier_release_is_recognised(nacre: Nacre, cursor: Path) -> None:
+    nacre("wrap", "files")
+    cursor.write_text(cursor.read_text().replace('"-P", ', ""))
+
+    renewed = nacre("wrap", "files")
+    again = entry_of(cursor, "files")["args"]
+    nacre("unwrap", "files")
+
+    assert (renewed.code, again[:3]) == (0, ["-P", "-m", "nacre.cli"])
+    assert entry_of(cursor, "files")["args"] == ["server", "/home"]
 
 
 def test_servers_that_cannot_be_confined_are_refused(nacre: Nacre, cursor: Path) -> None:

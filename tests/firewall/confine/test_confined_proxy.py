@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nacre.firewall.confine.confined_server import Wishes
 from tests.firewall.confine.confined_world import (
     HOSTILE,
     IS_SUPPORTED,
@@ -178,3 +179,34 @@ def test_the_code_of_the_server_is_passed_on(tmp_path: Path) -> None:
     )
 
     assert (done.returncode, done.stderr) == (7, "bye")
+
+
+@pytest.mark.parametrize("name", ["PYTHONPATH", "LD_AUDIT"])
+def test_a_proxy_that_a_variable_changes_confines_nothing(name: str, tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text("")
+
+    done = subprocess.run(
+        proxied([sys.executable, "-c", "print('started')"], tmp_path, "--confine"),
+        env={**environment(), name: ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"'{name}' acts on the proxy too" in done.stderr
+
+
+def test_variables_reach_the_server_and_not_the_launcher(tmp_path: Path) -> None:
+    """The launcher is not confined when it starts, so a variable must not load code into it."""
+    program = "import os; print(os.environ['LD_PRELOAD'], ascii(os.environ['NAME']))"
+    line = [sys.executable, "-I", "-S", "-c", program]
+    given = {"LD_PRELOAD": "/nowhere/x.so", "NAME": "h\u00e9\udcff"}
+    wishes = Wishes(env=("LD_PRELOAD", "NAME"))
+
+    start = confined("", server_of(line, cwd=tmp_path, environment=given, wishes=wishes), tmp_path)
+    assert start.environment == {}
+    code, out = output_of(start, tmp_path)
+
+    assert (code, out) == (0, b"/nowhere/x.so 'h\\xe9\\udcff'\n")

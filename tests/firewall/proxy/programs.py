@@ -16,5 +16,5 @@ def proxied(command: Sequence[str], folder: Path, *options: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return what a program of ours needs to find the package under test."""
-    return {**os.environ, "PYTHONPATH": str(ROOT / "shared")}
+    """Return the environment of a program of ours, which finds the package under test by itself."""
+    return {name: os.environ[name] for name in os.environ if name != "PYTHONPATH"}

@@ -304,7 +304,7 @@ def _continue_in_background(hook: _Hook) -> None:
         "transcript_path": hook.input.transcript,
     }
     if hasattr(os, "posix_spawn"):
-        command = [sys.executable, "-m", "nacre.cli", "hook", hook.event]
+        command = [sys.executable, "-P", "-m", "nacre.cli", "hook", hook.event]
         command += ["--client", hook.client, _REST, json.dumps(payload)]
         null = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
         os.posix_spawn(sys.executable, command, os.environ, file_actions=null, setsid=True)  # noqa: TID251 - passed on

@@ -34,6 +34,8 @@ def run(options: ProxyOptions) -> int:
         raise InvalidInputError(
             "standard input or output is closed; start the proxy from a client, with both open"
         )
+    if options.confine:
+        _check_variables()
     settings = options.settings()
     name = options.name or name_of_command(options.command)
     bases = options.base and with_command_bases(options.base, options.command, str(Path.cwd()))
@@ -64,6 +66,19 @@ def run(options: ProxyOptions) -> int:
             start.close()
         parts.close()
     return end_like(code)
+
+
+def _check_variables() -> None:
+    import os
+
+    from nacre.core.errors import InvalidInputError
+    from nacre.core.loading_variables import loading_variable
+
+    if name := loading_variable(os.environ):  # noqa: TID251 - names alone
+        raise InvalidInputError(
+            f"'{name}' acts on the proxy too, which is not confined: a server could put code where "
+            f"it leads; start the proxy without it, as with 'env -u {name} nacre proxy'"
+        )
 
 
 def _confined_start(

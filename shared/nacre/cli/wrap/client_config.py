@@ -49,7 +49,8 @@ def program() -> list[str]:
     script = Path(sys.argv[0]).absolute()
     if script.name == "nacre" and script.is_file():
         return [str(script)]
-    return [sys.executable, "-m", "nacre.cli"]
+    # Without -P, Python would import from the client's folder, which servers may change.
+    return [sys.executable, "-P", "-m", "nacre.cli"]
 
 
 def is_in_cache(command: Sequence[str]) -> bool:

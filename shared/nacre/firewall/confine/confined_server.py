@@ -158,8 +158,9 @@ class ConfinedStart:
         plan = os.memfd_create("nacre-rights", os.MFD_CLOEXEC)
         self.descriptors = (plan,)
         with os.fdopen(os.dup(plan), "wb") as file:
-            marshal.dump(launch_plan(runtime.command, rights), file)
+            marshal.dump(launch_plan(runtime.command, rights, self.environment), file)
         os.lseek(plan, 0, os.SEEK_SET)
+        self.environment = {}  # a variable could make the launcher load code before it is confined
         return (sys.executable, "-I", "-S", str(_LAUNCHER), str(plan))
 
 
@@ -177,7 +178,9 @@ def check_machine(rights: Rights) -> None:
     check_support(abi(), rights)
 
 
-def launch_plan(command: Sequence[str], rights: Rights) -> dict[str, object]:
+def launch_plan(
+    command: Sequence[str], rights: Rights, environment: Mapping[str, str]
+) -> dict[str, object]:
     """Return the plan of the launcher for this machine, as plain values."""
     from nacre.firewall.confine.launch import abi  # noqa: PLC0415 - it loads the C library
 
@@ -192,6 +195,7 @@ def launch_plan(command: Sequence[str], rights: Rights) -> dict[str, object]:
         "ports": ports if version >= 4 else [],
         "filter": program(machine, has_ports=bool(ports), truncates=version >= 3),
         "command": list(command),
+        "environment": dict(environment),
     }
 
 

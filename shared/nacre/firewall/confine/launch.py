@@ -131,7 +131,8 @@ def main(descriptor: int) -> "NoReturn":
     os.umask(0o077)  # no later chmod can make a file private
     try:
         apply(plan)
-        os.execv(plan["command"][0], plan["command"])  # noqa: S606 - what this is for
+        command = plan["command"]
+        os.execve(command[0], command, plan["environment"])  # noqa: S606 - what this is for
     except OSError as error:
         text = f"{plan['command'][0]}: {error.strerror}" if error.strerror else str(error)
         os.write(

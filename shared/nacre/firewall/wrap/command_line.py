@@ -124,4 +124,7 @@ def program_length(line: Sequence[str]) -> int:
     program = re.split(r"[/\\]", line[0])[-1].lower() if line else ""
     if program in {"nacre", "nacre.exe"}:
         return 1
-    return 3 if tuple(line[1:3]) == ("-m", "nacre.cli") else 0
+    for words in (("-P", "-m", "nacre.cli"), ("-m", "nacre.cli")):
+        if tuple(line[1 : 1 + len(words)]) == words:
+            return 1 + len(words)
+    return 0

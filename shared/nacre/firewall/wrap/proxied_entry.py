@@ -4,6 +4,7 @@ import re
 from urllib.parse import urlsplit
 
 from nacre.core.errors import InvalidInputError
+from nacre.core.loading_variables import loading_variable
 from nacre.core.own_server_name import OWN, is_own
 from nacre.core.token_prefixes import ANYWHERE
 from nacre.firewall.wrap.client_formats import Shape
@@ -101,7 +102,13 @@ def wrap_entry(entry: Entry, shape: Shape, name: str, launcher: Launcher) -> dic
         launcher.check(line)
         launcher = launcher.for_server(line, folder_of(entry))
         variables = entry.get(shape.env)
-        launcher = launcher.with_variables([*variables] if isinstance(variables, dict) else [])
+        names = [*variables] if isinstance(variables, dict) else []
+        if launcher.confines and (name_of_one := loading_variable(names)):
+            raise InvalidInputError(
+                f"'{name_of_one}' would also act on the proxy, which is not confined; remove it "
+                "from the entry's environment"
+            )
+        launcher = launcher.with_variables(names)
         return _with_line(entry, shape, launcher.proxy_line(name, ["--", *line]))
     if not urls:
         raise InvalidInputError("this server is built into the client; there is no command to wrap")
