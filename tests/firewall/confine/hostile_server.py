@@ -79,6 +79,12 @@ def file_attempts(world: dict[str, Any]) -> Iterator[Attempt]:
 def on_file(path: str, mine: str) -> Iterator[Attempt]:
     yield "read", lambda: opened(path, os.O_RDONLY)
     yield "write", lambda: opened(path, os.O_WRONLY)
+    yield "neither read nor write", lambda: opened(path, 3)
+    yield "flags without reading", lambda: changed_flags(path, 3)
+    yield "lease without reading", lambda: leased(path, 3)
+    yield "attributes without reading", lambda: of_open(path, 3, os.listxattr)
+    yield "flags of a bare file", lambda: changed_flags(path, os.O_PATH)
+    yield "open by how", lambda: syscall(437, -100, path.encode(), struct.pack("3Q", 3, 0, 0), 24)
     yield "append", lambda: opened(path, os.O_WRONLY | os.O_APPEND)
     yield "read and write", lambda: opened(path, os.O_RDWR)
     yield "empty on opening", lambda: opened(path, os.O_WRONLY | os.O_TRUNC)
@@ -136,6 +142,23 @@ def opened(path: str, flags: int) -> int:
     return descriptor
 
 
+def of_open(path: str, flags: int, act: Callable[[int], Any]) -> Any:
+    descriptor = os.open(path, flags | os.O_CLOEXEC)
+    try:
+        return act(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def changed_flags(path: str, flags: int) -> None:
+    """Set FS_NODUMP_FL (FS_IOC_SETFLAGS)."""
+    of_open(path, flags, lambda file: fcntl.ioctl(file, 0x40086602, struct.pack("q", 0x40)))
+
+
+def leased(path: str, flags: int) -> None:
+    of_open(path, flags, lambda file: fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK))
+
+
 def with_mode(file: str | int, mode: int) -> None:
     """Change a mode; raise OSError if it stays, because the call reports success either way."""
     os.chmod(file, mode)
@@ -188,6 +211,13 @@ def executed(*line: str) -> None:
     in_child(lambda: os.execv(line[0], list(line)))
 
 
+def in_memory(path: str) -> None:
+    with open(path, "rb") as file, os.fdopen(os.memfd_create("program"), "wb") as memory:
+        memory.write(file.read())
+        memory.flush()
+        in_child(lambda: os.execve(memory.fileno(), [path], {}))
+
+
 def in_child(act: Callable[[], Any]) -> None:
     """Act in a process of its own; raise OSError if that fails."""
     child = os.fork()
@@ -221,6 +251,9 @@ def inner_attempts(world: dict[str, Any]) -> Iterator[Attempt]:
     yield "read-only file: owner of the open file", lambda: os.fchown(held, os.getuid(), -1)
     yield "read-only file: times of the open file", lambda: with_times(held)
     yield "read-only file: attribute of the open file", lambda: os.setxattr(held, "user.x", b"1")
+    yield "read-only file: flags of the open file", lambda: changed_flags(read, os.O_RDONLY)
+    yield "read-only file: lease of the open file", lambda: leased(read, os.O_RDONLY)
+    yield "read-only file: attributes of the open file", lambda: os.listxattr(held)
     yield "read-only file: truncate the open file", lambda: os.ftruncate(held, 0)
     yield "read-only file: reopen for writing", lambda: opened(f"/proc/self/fd/{held}", os.O_RDWR)
     yield "plant a link", lambda: os.symlink(world["outside"], f"{root}/planted")
@@ -231,6 +264,7 @@ def inner_attempts(world: dict[str, Any]) -> Iterator[Attempt]:
     yield "plant a disk", lambda: os.mknod(f"{root}/disk", 0o060666, os.makedev(8, 0))
     yield "setuid mode", lambda: with_mode(f"{root}/mine.txt", 0o4755)
     yield "start its own file", lambda: executed(world["program_in_root"])
+    yield "start a program in memory", lambda: in_memory(world["program_in_root"])
     yield "start a script of its own", lambda: executed(world["script_in_root"])
 
 
@@ -288,6 +322,11 @@ def system_attempts(world: dict[str, Any]) -> Iterator[Attempt]:
     yield "its limits", lambda: resource.prlimit(victim, resource.RLIMIT_NOFILE, (64, 64))
     yield "read its limits", lambda: resource.prlimit(victim, resource.RLIMIT_NOFILE)
     yield "its priority", lambda: os.setpriority(os.PRIO_PROCESS, victim, 19)
+    yield "everybody's priority", lambda: os.setpriority(os.PRIO_USER, 0, 1)
+    yield "the group's priority", lambda: os.setpriority(os.PRIO_PGRP, 0, 1)
+    yield "its group's priority", lambda: os.setpriority(os.PRIO_PGRP, os.getpgid(victim), 1)
+    yield "everybody's disk priority", lambda: syscall(IOPRIO_SET, 3, 0, 2 << 13 | 7)
+    yield "the group's disk priority", lambda: syscall(IOPRIO_SET, 2, 0, 2 << 13 | 7)
     yield "its processors", lambda: os.sched_setaffinity(victim, {0})
     yield "its scheduler", lambda: os.sched_setscheduler(victim, os.SCHED_BATCH, os.sched_param(0))
     yield "trace it", lambda: syscall(PTRACE, 0x4206, victim, None, None)
@@ -575,6 +614,6 @@ if __name__ == "__main__":
     (RENAMEAT2, HANDLE_AT, TGKILL, PTRACE, READV, WRITEV, PIDFD_GETFD, SETNS, UNSHARE, CLONE) = (
         numbers[:10]
     )
-    MOUNT, UMOUNT, CAPSET, PERSONALITY = numbers[10:]
+    MOUNT, UMOUNT, CAPSET, PERSONALITY, IOPRIO_SET = numbers[10:]
     os.chdir(the_world["root"])
     print(json.dumps(run(the_world)), flush=True)

@@ -21,7 +21,13 @@ _ARCHITECTURES: dict[Machine, int] = {"x86_64": 0xC000003E, "arm64": 0xC00000B7}
 
 def answer(steps: bytes, architecture: int, number: int, *arguments: int) -> int:
     """Run a filter as the kernel does, and return its answer."""
-    data = struct.pack("=IIQ6Q", number, architecture, 0, *(*arguments, 0, 0, 0, 0, 0, 0)[:6])
+    data = struct.pack(
+        "=IIQ6Q",
+        number,
+        architecture,
+        0,
+        *[number % (1 << 64) for number in (*arguments, 0, 0, 0, 0, 0, 0)[:6]],
+    )
     held, at = 0, 0
     while True:
         code, yes, no, value = struct.unpack_from("=HBBI", steps, at * 8)
@@ -76,9 +82,16 @@ def test_listed_calls_are_refused_on_each_machine(machine: Machine) -> None:
         *((calls.SETSOCKOPT, (3, 6, 1), 0), (calls.SETSOCKOPT, (3, 6, 31), 1)),
         *((calls.SETSOCKOPT, (3, 1, 31), 0), (calls.IOCTL, (0, 0x5401), 0)),
         *((calls.IOCTL, (0, 0x5412), 1), (calls.IOCTL, (0, 0x5423), 1)),
+        *((calls.IOCTL, (0, 0x4008_6602), 1), (calls.IOCTL, (0, 0x4008_7602), 1)),
+        *((calls.OPENAT, (-100, 0, 0o2000002), 0), (calls.OPENAT, (-100, 0, 0o2000003), 1)),
+        *((calls.FCNTL, (3, 1030), 0), (calls.FCNTL, (3, 1024), 1), (calls.FCNTL, (3, 1026), 1)),
+        *((calls.OPENAT2, (), errno.ENOSYS), (calls.MEMFD_CREATE, (), errno.ENOSYS)),
         *((calls.PERSONALITY, (0xFFFF_FFFF,), 0), (calls.PERSONALITY, (0x40000,), 1)),
         *((calls.PRLIMIT64, (0, 7), 0), (calls.PRLIMIT64, (1, 7), 1)),
         *((calls.SETPRIORITY, (0, 0), 0), (calls.SETPRIORITY, (0, 77), 1)),
+        *((calls.SETPRIORITY, (1, 0), 1), (calls.SETPRIORITY, (2, 0), 1)),
+        *((calls.IOPRIO_SET, (1, 0), 0), (calls.IOPRIO_SET, (2, 0), 1)),
+        *((calls.IOPRIO_SET, (3, 0), 1), (calls.IOPRIO_SET, (1, 77), 1)),
     ],
 )
 def test_calls_are_decided_by_their_arguments(
@@ -132,6 +145,12 @@ def test_a_kernel_without_landlock_is_refused_in_words() -> None:
         landlock.check_support(0, Rights(gaps=("denies", "ports", "ioctl", "signals")))
 
 
+@pytest.mark.parametrize("abi", [1, 2])
+def test_a_kernel_that_lets_every_file_be_emptied_is_refused(abi: int) -> None:
+    with pytest.raises(ConfigurationError, match=r"empty every file.*Linux 6\.2"):
+        landlock.check_support(abi, Rights(gaps=("denies", "ports", "ioctl", "signals")))
+
+
 def test_older_kernels_get_no_right_that_they_do_not_know() -> None:
     assert landlock.handled(1) == ((1 << 13) - 1, 0, 0)
     for abi in range(1, 8):
@@ -172,3 +191,8 @@ def test_the_profile_of_macos_is_well_formed_and_closed() -> None:
     assert r'(subpath "/Users/me/a \"quoted\" \\ folder")' in text
     assert '(allow network-outbound (remote tcp "*:443"))' in text
     assert "/proc" not in text
+
+
+def test_the_old_call_open_is_decided_as_the_new_one() -> None:
+    assert refused("x86_64", calls.OPEN, 0, 0o2) == 0
+    assert refused("x86_64", calls.OPEN, 0, 0o3) == errno.EPERM

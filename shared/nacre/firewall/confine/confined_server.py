@@ -193,7 +193,7 @@ def launch_plan(
         "size": 24 if version >= 6 else 16 if version >= 4 else 8,
         "roots": [(root.path, *masks(root.access, version)) for root in rights.roots],
         "ports": ports if version >= 4 else [],
-        "filter": program(machine, has_ports=bool(ports), truncates=version >= 3),
+        "filter": program(machine, has_ports=bool(ports)),
         "command": list(command),
         "environment": dict(environment),
     }

@@ -55,9 +55,15 @@ def check_support(abi: int, rights: Rights) -> None:
     """Raise ConfigurationError if this kernel leaves something open that is not accepted."""
     if abi < 1:
         raise ConfigurationError(
-            "this kernel has no Landlock, so a server cannot be confined: it needs Linux 5.13 or "
+            "this kernel has no Landlock, so a server cannot be confined: it needs Linux 6.2 or "
             "newer with 'landlock' among the active security modules, and containers may hide it; "
             "start the server without --confine, or on another machine"
+        )
+    if abi < 3:
+        raise ConfigurationError(
+            f"this kernel (Landlock ABI {abi}) lets a process empty every file, so a server cannot "
+            "be confined: it needs ABI 3 (Linux 6.2); start the server without --confine, or on "
+            "another machine"
         )
     missing = [name for name in _missing(abi, rights) if name not in rights.gaps]
     if missing:

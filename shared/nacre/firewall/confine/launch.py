@@ -103,9 +103,10 @@ def _opened(path: str) -> int:
 
 def _drop_capabilities(machine: str) -> None:
     """Drop what makes root more than an account; for other accounts there is nothing to drop."""
-    for capability in range(_CAPABILITIES):
+    numbers = range(_CAPABILITIES)
+    for capability in numbers:
         _libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0)  # only root may, and only root needs it
-    if os.geteuid() == 0 and any(_libc.prctl(23, number, 0, 0, 0) == 1 for number in range(41)):
+    if os.geteuid() == 0 and any(_libc.prctl(23, number, 0, 0, 0) == 1 for number in numbers):
         raise OSError("capabilities: cannot be dropped")
     _libc.prctl(_AMBIENT, _CLEAR_ALL, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)

@@ -22,18 +22,22 @@ _MSG_FASTOPEN = 0x2000_0000  # connects without the connect that Landlock sees
 _TCP, _TCP_ULP = 6, 31
 _STREAM = 1
 _UNIX, _INET, _INET6 = 1, 2, 10
-# Types into the terminal, or takes it over.
-_TERMINAL = (0x5412, 0x541C, 0x540E, 0x5423)  # TIOCSTI, TIOCLINUX, TIOCSCTTY, TIOCSETD
+# What programs ask of terminals, pipes and files: TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO,
+# FIONCLEX, FIOCLEX, FIOASYNC, TCGETS2 and FICLONE. Others change attributes of files that are only
+# open to be read, or type into the terminal.
+_COMMANDS = (
+    *(0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x5452, 0x802C_542A, 0x4004_9409),
+)
+_LEASE_AND_NOTIFY = (1024, 1026)  # F_SETLEASE keeps others from opening a file
+_ACCESS_MODES = 3  # O_ACCMODE
+_PROCESS, _IO_PROCESS = 0, 1  # PRIO_PROCESS, IOPRIO_WHO_PROCESS
 _QUERY = 0xFFFF_FFFF
 
 _Step = tuple[int, int, int, int]
 
 
-def program(machine: Machine, *, has_ports: bool, truncates: bool = True) -> bytes:
-    """Return the filter; without ports every socket is refused but pairs within the process.
-
-    `truncates` is False where Landlock does not govern truncate(2), which is then refused too.
-    """
+def program(machine: Machine, *, has_ports: bool) -> bytes:
+    """Return the filter; without ports every socket is refused but pairs within the process."""
     build = _Program(machine)
     for group in calls.DENIED.values():
         for call in group:
@@ -42,16 +46,21 @@ def program(machine: Machine, *, has_ports: bool, truncates: bool = True) -> byt
         build.refuse(call, errno.ENOTSUP)
     for call in calls.PRETENDED:
         build.refuse(call, 0)
-    if not truncates:
-        build.refuse(calls.TRUNCATE)
-    # Its flags are in memory, out of a filter's reach; C libraries then use clone.
-    build.refuse(calls.CLONE3, errno.ENOSYS)
+    # Their flags are in memory, out of a filter's reach; programs then use clone and openat. A file
+    # in memory is a program that nobody gave.
+    for call in (calls.CLONE3, calls.OPENAT2, calls.MEMFD_CREATE):
+        build.refuse(call, errno.ENOSYS)
+    # An open file with the access mode 3 can be neither read nor written, so Landlock asks for no
+    # right. Its attributes could be changed all the same.
+    for call, flags in ((calls.OPEN, 1), (calls.OPENAT, 2)):
+        build.refuse_masked(call, flags, _ACCESS_MODES, 3)
     build.refuse_bits(calls.CLONE, 0, _NEW_NAMESPACES)
     build.sockets(has_ports=has_ports)
     for call, flags in ((calls.SENDTO, 3), (calls.SENDMSG, 2), (calls.SENDMMSG, 3)):
         build.refuse_bits(call, flags, _MSG_FASTOPEN)
     build.refuse_pair(calls.SETSOCKOPT, _TCP, _TCP_ULP)
-    build.refuse_values(calls.IOCTL, 1, _TERMINAL)
+    build.only_values(calls.IOCTL, 1, _COMMANDS)
+    build.refuse_values(calls.FCNTL, 1, _LEASE_AND_NOTIFY)
     build.only_values(calls.PERSONALITY, 0, (0, _QUERY))
     # Limits and priorities of this process only, where 0 stands for it.
     for call in (
@@ -59,8 +68,8 @@ def program(machine: Machine, *, has_ports: bool, truncates: bool = True) -> byt
         *(calls.SCHED_SETPARAM, calls.SCHED_SETATTR),
     ):
         build.only_values(call, 0, (0,))
-    for call in (calls.SETPRIORITY, calls.IOPRIO_SET):
-        build.only_values(call, 1, (0,))
+    build.only_pair(calls.SETPRIORITY, _PROCESS, 0)
+    build.only_pair(calls.IOPRIO_SET, _IO_PROCESS, 0)
     return build.finish()
 
 
@@ -96,6 +105,17 @@ class _Program:
         """Refuse a call with any other value."""
         tests = [(_EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
         self._on(call, [_load(argument), *tests, _DENY, _PASS])
+
+    def refuse_masked(self, call: SystemCall, argument: int, mask: int, value: int) -> None:
+        """Refuse a call whose argument has this value below a mask."""
+        self._on(call, [_load(argument), (_AND, 0, 0, mask), (_EQUAL, 0, 1, value), _DENY, _PASS])
+
+    def only_pair(self, call: SystemCall, first: int, second: int) -> None:
+        """Refuse a call with any other first two arguments."""
+        self._on(
+            call,
+            [_load(0), (_EQUAL, 0, 3, first), _load(1), (_EQUAL, 0, 1, second), _PASS, _DENY],
+        )
 
     def refuse_pair(self, call: SystemCall, level: int, option: int) -> None:
         """Refuse an option of a socket."""

@@ -57,7 +57,7 @@ DENIED: dict[str, tuple[SystemCall, ...]] = {
         SystemCall("unshare", 272, 97),
         SystemCall("setns", 308, 268),
     ),
-    "keys of the kernel": (
+    "kernel keyrings": (
         SystemCall("keyctl", 250, 219),
         SystemCall("add_key", 248, 217),
         SystemCall("request_key", 249, 218),
@@ -148,8 +148,10 @@ UNSUPPORTED = (
     SystemCall("file_setattr", 469, 469),
     SystemCall("getxattr", 191, 8),
     SystemCall("lgetxattr", 192, 9),
+    SystemCall("fgetxattr", 193, 10),
     SystemCall("listxattr", 194, 11),
     SystemCall("llistxattr", 195, 12),
+    SystemCall("flistxattr", 196, 13),
     SystemCall("getxattrat", 464, 464),
     SystemCall("listxattrat", 465, 465),
     SystemCall("file_getattr", 468, 468),
@@ -187,4 +189,8 @@ SCHED_SETSCHEDULER = SystemCall("sched_setscheduler", 144, 119)
 SCHED_SETPARAM = SystemCall("sched_setparam", 142, 118)
 SCHED_SETATTR = SystemCall("sched_setattr", 314, 274)
 PERSONALITY = SystemCall("personality", 135, 92)
-TRUNCATE = SystemCall("truncate", 76, 45)
+OPEN = SystemCall("open", 2, None)
+OPENAT = SystemCall("openat", 257, 56)
+OPENAT2 = SystemCall("openat2", 437, 437)
+MEMFD_CREATE = SystemCall("memfd_create", 319, 279)
+FCNTL = SystemCall("fcntl", 72, 25)
