@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from nacre.firewall.confine.confined_server import Wishes
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.rules.rule import Surroundings
+from nacre.wiring.features.confine import explained_rights
+from nacre.wiring.settings import Settings
 from tests.firewall.confine.confined_world import (
     HOSTILE,
     IS_SUPPORTED,
@@ -210,3 +214,40 @@ def test_variables_reach_the_server_and_not_the_launcher(tmp_path: Path) -> None
     code, out = output_of(start, tmp_path)
 
     assert (code, out) == (0, b"/nowhere/x.so 'h\\xe9\\udcff'\n")
+
+
+def test_no_option_lets_a_server_change_what_starts_it(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text("")
+    line = [sys.executable, "-I", "-S", "-c", "print('started')"]
+
+    done = subprocess.run(
+        proxied(line, tmp_path, "--confine", "--write", sys.prefix),
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "can start itself unconfined" in done.stderr
+
+
+def test_no_server_reads_the_list_of_servers(tmp_path: Path) -> None:
+    servers = tmp_path / "notes" / "servers.json"
+    servers.parent.mkdir()
+    servers.write_text("{}")
+    (servers.parent / "one.md").write_text("1")
+    rules = f'[[rule]]\naction = "allow"\ntool = "read"\nargs.path = "{servers.parent}/**"\n'
+    settings = Settings.from_environment()._replace(
+        data_folder=str(tmp_path / "data"), servers_file=str(servers)
+    )
+
+    found = explained_rights(
+        settings, load_policy(rules, source="policy.toml"), "files", (), Surroundings(is_local=True)
+    )
+
+    assert {(root.path, root.access) for root in found.roots} == {
+        (str(servers.parent), "list"),
+        (str(servers.parent / "one.md"), "read"),
+    }

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from nacre.core.errors import ConfigurationError
-from nacre.firewall.confine.policy_rights import access_of, policy_rights
-from nacre.firewall.confine.rights import Rights
+from nacre.firewall.confine.policy_rights import access_of, code_rights, policy_rights
+from nacre.firewall.confine.rights import Rights, Root
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.rules.rule import Surroundings
 
@@ -17,11 +17,12 @@ def rights(
     *,
     bases: tuple[str, ...] = (),
     kept: tuple[str, ...] = (),
+    programs: tuple[str, ...] = (),
     gaps: tuple[str, ...] = (),
 ) -> Rights:
     where = Surroundings(is_local=True, home=str(folder), bases=bases)
     policy = load_policy(rules.replace("FOLDER", str(folder)), source="policy.toml")
-    return policy_rights(policy, "files", where, forbidden=kept, gaps=gaps)
+    return policy_rights(policy, "files", where, forbidden=kept, programs=programs, gaps=gaps)
 
 
 def rule(action: str, tool: str, **args: str) -> str:
@@ -246,3 +247,115 @@ def test_an_argument_port_names_a_port(folder: Path) -> None:
     rules = '[[rule]]\naction = "allow"\ntool = "connect"\nargs.host = "db"\nargs.port = 5432\n'
 
     assert sorted(port.number for port in rights(rules, folder).ports) == [53, 5432]
+
+
+@pytest.mark.parametrize("place", ["FOLDER", "FOLDER/keys", "FOLDER/keys/lib"])
+def test_no_server_may_change_what_starts_it(place: str, folder: Path) -> None:
+    (folder / "keys" / "lib").mkdir()
+    programs = (str(folder / "keys"),)
+
+    with pytest.raises(ConfigurationError, match="can start itself unconfined"):
+        rights(rule("allow", "write", path=f"{place}/**"), folder, programs=programs)
+    assert rights(rule("allow", "read", path=f"{place}/**"), folder, programs=programs).roots
+    notes = rights(rule("allow", "write", path="FOLDER/notes/**"), folder, programs=programs)
+    assert granted(notes, folder) == {"notes": "write"}
+
+
+def test_no_server_may_make_the_rules_that_do_not_exist_yet(folder: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"could make .*/nacre/policy\.toml"):
+        rights(
+            rule("allow", "write", path="FOLDER/**"),
+            folder,
+            kept=(str(folder / "nacre" / "policy.toml"),),
+        )
+
+
+@pytest.mark.parametrize(
+    "path", ["FOLDER/NOTES/.GIT/**", "FOLDER/Notes/.Git", "**/.GIT/**", ".GIT/**"]
+)
+def test_a_deny_that_ignores_case_takes_every_spelling_back(path: str, folder: Path) -> None:
+    rules = rule("deny", "*", path=path) + "ignore_case = true\n"
+    rules += rule("allow", "read", path="FOLDER/notes/**")
+
+    assert "notes" not in granted(rights(rules, folder), folder)
+    assert not [root for root in rights(rules, folder).roots if ".git" in root.path]
+
+
+@pytest.mark.parametrize("path", ["FOLDER/NOTES/**", "FOLDER/NOTES"])
+def test_a_deny_that_ignores_case_covers_what_is_below(path: str, folder: Path) -> None:
+    rules = rule("deny", "*", path=path) + "ignore_case = true\n"
+    rules += rule("allow", "read", path="FOLDER/notes/drafts/**")
+
+    assert rights(rules, folder).roots == ()
+
+
+@pytest.mark.parametrize(
+    ("glob", "said"),
+    [
+        ("FOLDER/notes/later.md", "later.md does not exist at the start, so the proxy alone"),
+        ("*.pem", "'*.pem' names no folder, so the proxy alone decides about it"),
+        ("**/.env", "'**/.env' applies only to files that exist at the start"),
+    ],
+)
+def test_a_deny_that_the_kernel_does_not_enforce_is_named(
+    glob: str, said: str, folder: Path
+) -> None:
+    rules = rule("deny", "*", path=glob) + rule("allow", "read", path="FOLDER/notes/**")
+
+    found = rights(rules, folder)
+
+    assert granted(found, folder) == {"notes": "read"}
+    assert [text for text in found.unsaid if said in text]
+
+
+@pytest.mark.parametrize("key", ["command", "cmd", "program", "script", "query", "sql"])
+def test_the_path_of_a_program_grants_no_folder(key: str, folder: Path) -> None:
+    found = rights(rule("allow", "run", **{key: "FOLDER/notes/**"}), folder)
+
+    assert found.roots == ()
+    assert [text for text in found.unsaid if "give --run or --read" in text]
+
+
+def test_a_folder_without_a_glob_is_granted_whole_and_says_so(folder: Path) -> None:
+    found = rights(rule("allow", "list", path="FOLDER/notes"), folder)
+
+    assert granted(found, folder) == {"notes": "read"}
+    assert [text for text in found.unsaid if "with all below it, not it alone" in text]
+
+
+def test_digits_of_other_scripts_are_no_port(folder: Path) -> None:
+    found = rights(
+        rule("allow", "connect", port="\u00b2", url="https://h.example:\u00b2/**"), folder
+    )
+
+    assert [port.number for port in found.ports] == [53]
+
+
+def code(rules: str, folder: Path, *, kept: tuple[str, ...] = ()) -> Rights:
+    where = Surroundings(is_local=True, home=str(folder))
+    policy = load_policy(rules.replace("FOLDER", str(folder)), source="policy.toml")
+    root = Root(str(folder / "notes"), "read", "code of server.js")
+    return code_rights(policy, "files", where, [root], forbidden=kept)
+
+
+@pytest.mark.parametrize("path", ["FOLDER/notes/.git/**", "**/.git/**"])
+def test_a_deny_takes_files_of_the_code_back(path: str, folder: Path) -> None:
+    left = granted(code(rule("deny", "*", path=path), folder), folder)
+
+    assert not [place for place in left if ".git" in place]
+    assert left["notes/drafts"] == "read"
+    assert granted(code(rule("deny", "write", path=path), folder), folder) == {"notes": "read"}
+
+
+def test_a_deny_of_every_file_leaves_the_code_and_says_so(folder: Path) -> None:
+    found = code(rule("deny", "*", path="/**"), folder)
+
+    assert granted(found, folder) == {"notes": "read"}
+    assert "it is the server's own code" in found.unsaid[-1]
+
+
+def test_own_files_are_no_code(folder: Path) -> None:
+    left = code("", folder, kept=(str(folder / "notes" / ".git"),))
+    assert "notes/.git" not in granted(left, folder)
+    with pytest.raises(ConfigurationError, match="install the server elsewhere"):
+        code("", folder, kept=(str(folder),))

@@ -58,6 +58,16 @@ def test_a_script_in_a_package_needs_the_package(tmp_path: Path) -> None:
     assert roots([str(node), str(file)], tmp_path, "")[str(tmp_path / "app")] == "read"
 
 
+def test_a_script_without_a_package_gives_the_file_alone(tmp_path: Path) -> None:
+    node = program(tmp_path / "bin" / "node", "")
+    file = program(tmp_path / "mixed" / "server.js", "")
+    program(tmp_path / "mixed" / "key.pem", "")
+
+    found = roots([str(node), str(file)], tmp_path, "")
+
+    assert {path for path in found if path.startswith(str(tmp_path))} == {str(node), str(file)}
+
+
 def test_a_script_in_the_home_gives_the_file_alone(tmp_path: Path) -> None:
     node = program(tmp_path / "bin" / "node", "")
     file = program(tmp_path / "home" / "server.js", "")

@@ -1,4 +1,4 @@
-"""The rights of a server's process, compiled from the policy and held by the operating system.
+"""The rights of a server's process, compiled from the policy and enforced by the operating system.
 
 `policy_rights` reads folders and ports from the rules, `runtimes` knows what node and Python need,
 and `confined_server` puts both together and returns the command that starts the server. On Linux

@@ -13,7 +13,7 @@ from typing import Self
 from nacre.core.errors import ConfigurationError, InvalidInputError
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.firewall.confine.landlock import check_support, handled, masks
-from nacre.firewall.confine.policy_rights import DNS, policy_rights
+from nacre.firewall.confine.policy_rights import DNS, check_own, code_rights, policy_rights
 from nacre.firewall.confine.rights import GAPS, Access, Port, Rights, Root
 from nacre.firewall.confine.runtimes import Runtime, program_roots, runtime_of
 from nacre.firewall.confine.seccomp import Machine, program
@@ -26,7 +26,7 @@ _MACHINES: Mapping[str, Machine] = {"x86_64": "x86_64", "amd64": "x86_64", "aarc
 # What a program needs to find its files and speak its owner's language; nothing of it is secret.
 _USUAL = frozenset(["HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TZ", "USER"])
 _TEMPORARY = ("TMPDIR", "TMP", "TEMP")
-_BY_TCP = {"RES_OPTIONS": "use-vc"}  # the C library then asks for names over TCP
+_BY_TCP = {"RES_OPTIONS": "use-vc"}  # glibc then looks up names over TCP
 _CHUNK_BYTES = 1 << 16
 _SECONDS = 2.0  # to wait for the last lines of standard error
 
@@ -49,7 +49,7 @@ class Wishes:
                 raise InvalidInputError(f"--connect: {number} is not a port (1 to 65535)")
         for name in self.accept:
             if name not in GAPS:
-                raise InvalidInputError(f"--accept: no gap '{name[:40]}' ({', '.join(GAPS)})")
+                raise InvalidInputError(f"--accept: unknown gap '{name[:40]}' ({', '.join(GAPS)})")
         return self
 
 
@@ -71,13 +71,15 @@ def confined_rights(
     server: Server,
     *,
     forbidden: Sequence[str],
+    programs: Sequence[str] = (),
     packages: Path,
     tell: Callable[[str], None],
 ) -> tuple[Runtime, Rights]:
     """Return the whole command of a server, and its rights, each with the reason.
 
-    `forbidden` are folders that no server gets. Packages of npx and uvx are installed into a folder
-    of their own below `packages`. Raise ConfigurationError if the server cannot be confined.
+    `forbidden` are folders that no server gets, `programs` folders that none may change. Packages
+    of npx and uvx are installed into a folder of their own below `packages`. Raise
+    ConfigurationError if the server cannot be confined.
     """
     command = server.command
     wishes = server.wishes.check()
@@ -87,17 +89,23 @@ def confined_rights(
         command = installed(command, packages, server.environment, tell, cwd=server.cwd)
     path = server.environment.get("PATH")
     runtime = runtime_of(command, path, server.home, server.cwd)
-    rights = policy_rights(
-        policy, server.name, server.where, forbidden=forbidden, gaps=wishes.accept
-    )
-    own = [*runtime.roots]
+    named = (policy, server.name, server.where)
+    gaps = wishes.accept
+    rights = policy_rights(*named, forbidden=forbidden, programs=programs, gaps=gaps)
+    fetched = packages.resolve()
+    code = [root for root in runtime.code if not Path(root.path).is_relative_to(fetched)]
+    rights = rights.joined(code_rights(*named, code, forbidden=forbidden, gaps=gaps))
+    own = [root for root in runtime.roots if root not in code]
     for option, access, folders in _declared(wishes):
-        own += [_declared_root(option, access, folder, server) for folder in folders]
+        declared = [_declared_root(option, access, folder, server) for folder in folders]
+        for root in declared:
+            check_own(root, forbidden, (*programs, *forbidden))
+        own += declared
     for name in wishes.run:
         own += program_roots(name, path, server.home)
     ports = [Port(number, "--connect") for number in wishes.connect]
     if ports:
-        ports.append(Port(DNS, "--connect: names of hosts, over TCP"))
+        ports.append(Port(DNS, "--connect: host names, looked up over TCP"))
     return runtime, Rights(tuple(own), tuple(ports)).joined(rights)
 
 
@@ -165,7 +173,7 @@ class ConfinedStart:
 
 
 def check_machine(rights: Rights) -> None:
-    """Raise ConfigurationError if this system cannot hold the rights."""
+    """Raise ConfigurationError if this system cannot enforce the rights."""
     if sys.platform == "darwin":
         if not Path("/usr/bin/sandbox-exec").exists():
             raise ConfigurationError("this macOS has no sandbox-exec; start without --confine")

@@ -1,4 +1,4 @@
-"""The rights of a confined server: roots, ports, and what the kernel cannot hold."""
+"""The rights of a confined server: roots, ports, and what the kernel cannot enforce."""
 
 from typing import Literal
 

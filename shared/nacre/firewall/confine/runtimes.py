@@ -63,7 +63,7 @@ _GIT: tuple[tuple[Access, str], ...] = (
 _NEEDS: Mapping[str, tuple[tuple[Access, str], ...]] = {"git": _GIT}
 
 _DAEMON = (
-    "its daemon starts the server outside of this process, as root, so no right would hold; "
+    "its daemon starts the server outside of this process, as root, so no right would apply; "
     "limit the container itself, or run the server's own command"
 )
 _LAUNCHER = "it fetches code and starts it; install the server, and give its own command"
@@ -83,11 +83,15 @@ _HEAD_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A command that can be confined, with whole paths, and what its runtime needs."""
+    """A command that can be confined, with whole paths, and what its runtime needs.
+
+    `code` is the part of the needs that belongs to the server, not to the system.
+    """
 
     name: str
     command: tuple[str, ...]
     roots: tuple[Root, ...]
+    code: tuple[Root, ...] = ()
 
 
 def runtime_of(command: Sequence[str], path: str | None, home: Path, cwd: Path) -> Runtime:
@@ -105,14 +109,14 @@ def runtime_of(command: Sequence[str], path: str | None, home: Path, cwd: Path) 
     interpreter, script = _interpreter(file, path)
     kind = _kind(interpreter)
     arguments = list(command[1:])
+    code: list[Root] = []
     if kind == "node":
         script = script or _script(arguments, _NODE_VALUED, ())
-        needs += _code(cwd, script, home, "package.json")
+        code = [*_code(cwd, script, home, "package.json")]
     if kind == "python":
-        needs += _python(interpreter)
         script = script or _script(arguments, _PYTHON_VALUED, ("-m", "-c"))
-        needs += _code(cwd, script, home, "pyproject.toml")
-    return Runtime(kind, (str(file), *arguments), tuple(needs))
+        code = [*_python(interpreter), *_code(cwd, script, home, "pyproject.toml")]
+    return Runtime(kind, (str(file), *arguments), (*needs, *code), tuple(code))
 
 
 def program_roots(name: str, path: str | None, home: Path) -> list[Root]:
@@ -239,7 +243,7 @@ def _code(cwd: Path, script: Path | None, home: Path, marker: str) -> Iterator[R
     installed = [folder for folder in folders if folder.name == "node_modules"]
     packages = [folder for folder in folders if (folder / marker).is_file()]
     too_wide = {home, *home.parents, Path("/tmp"), Path("/var/tmp")}  # noqa: S108 - never granted
-    for folder in installed[-1:] or packages[:1] or [file.parent]:
+    for folder in installed[-1:] or packages[:1]:
         if folder not in too_wide:
             yield from _existing(folder, "read", reason)
 

@@ -4,7 +4,7 @@ Landlock only grants, and what it grants for a folder holds for all below it. So
 something denied inside is granted as its other children, as they are when the server starts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,20 +16,28 @@ from nacre.firewall.rules.globs.matching import matcher
 
 
 class Denied(NamedTuple):
-    """A path or a glob that is denied, and the rule that says so."""
+    """A path or a glob that is denied, and the rule that says so; `folds` ignores case."""
 
     glob: str
     reason: str
+    folds: bool = False
 
 
-def split(root: Root, denied: Sequence[Denied], unsaid: list[str]) -> list[Root]:
+def split(
+    root: Root,
+    denied: Sequence[Denied],
+    unsaid: list[str],
+    *,
+    passed_over: Collection[str] = (),
+) -> list[Root]:
     """Return the roots that grant everything of a root but what is denied.
 
-    Raise ConfigurationError if the folder is too large for that.
+    Folders with a name in `passed_over` are not searched for globs. Raise ConfigurationError if
+    the folder is too large for that.
     """
     paths: dict[Path, str] = {}
     for deny in denied:
-        for path in _matching(Path(root.path), deny, unsaid):
+        for path in _matching(Path(root.path), deny, unsaid, passed_over):
             paths.setdefault(path, deny.reason)
     top = Path(root.path)
     covering = [path for path in paths if path == top or path in top.parents]
@@ -70,36 +78,58 @@ def _children(folder: Path, root: Root, inside: set[Path]) -> Iterator[Root]:
             yield Root(str(child), root.access, root.reason)
 
 
-def _matching(top: Path, deny: Denied, unsaid: list[str]) -> Iterator[Path]:
+def _matching(
+    top: Path, deny: Denied, unsaid: list[str], passed_over: Collection[str]
+) -> Iterator[Path]:
     """Yield the paths that are denied and exist: above the root, the root, or below it."""
     glob = deny.glob
     head = glob.removesuffix("/**")
-    if is_literal(head):
-        if head.startswith("/"):
-            yield from _existing(Path(head))
-        elif head and not head.startswith("~"):
-            yield from _found(top, f"**/{glob}", deny, unsaid)
+    if not glob or glob.startswith("~"):
         return
-    if glob.startswith("/"):
-        start = Path(folder_before_wildcards(glob))
-        if not (start == top or start in top.parents or top in start.parents):
+    if is_literal(head) and head.startswith("/"):
+        yield from _literal(top, Path(head), deny, unsaid)
+        if not deny.folds:
             return
-    yield from _found(top, glob if glob.startswith(("/", "**")) else f"**/{glob}", deny, unsaid)
+    if glob.startswith("/"):
+        start = Path(_folded(folder_before_wildcards(glob), deny))
+        plain = Path(_folded(str(top), deny))
+        if not (start == plain or start in plain.parents or plain in start.parents):
+            return
+    yield from _found(
+        *(top, glob if glob.startswith(("/", "**")) else f"**/{glob}", deny, unsaid, passed_over)
+    )
 
 
-def _existing(path: Path) -> Iterator[Path]:
+def _literal(top: Path, path: Path, deny: Denied, unsaid: list[str]) -> Iterator[Path]:
     try:
         yield path.resolve(strict=True)
     except (OSError, RuntimeError):
-        return
+        if top in path.parents:
+            unsaid.append(
+                f"{deny.reason}: {path} does not exist at the start, so the proxy alone denies it"
+            )
+    if deny.folds:
+        plain = _folded(str(path), deny)
+        yield from (each for each in (top, *top.parents) if _folded(str(each), deny) == plain)
 
 
-def _found(top: Path, glob: str, deny: Denied, unsaid: list[str]) -> Iterator[Path]:
-    is_denied = matcher(glob)
+def _folded(text: str, deny: Denied) -> str:
+    return text.casefold() if deny.folds else text
+
+
+def _test(glob: str, deny: Denied) -> Callable[[str], bool]:
+    matches = matcher(_folded(glob, deny))
+    return lambda text: matches(_folded(text, deny))
+
+
+def _found(
+    top: Path, glob: str, deny: Denied, unsaid: list[str], passed_over: Collection[str]
+) -> Iterator[Path]:
+    is_denied = _test(glob, deny)
     if is_denied(str(top)):
         yield top
         return
-    unsaid.append(f"{deny.reason}: '{glob}' is held for files that are there at the start")
+    unsaid.append(f"{deny.reason}: '{glob}' applies only to files that exist at the start")
     if not top.is_dir():
         return
     seen = 0
@@ -111,7 +141,7 @@ def _found(top: Path, glob: str, deny: Denied, unsaid: list[str]) -> Iterator[Pa
                 raise ConfigurationError(_too_large(str(top), glob))
             if is_denied(str(child)):
                 yield child
-            elif child.is_dir() and not child.is_symlink():
+            elif child.name not in passed_over and child.is_dir() and not child.is_symlink():
                 folders.append(child)
 
 

@@ -87,7 +87,9 @@ def explained_rights(
         return rights_of(settings, policy, _server(name, command, where, Wishes()))[1]
     from nacre.core.lazy_dataclasses import replace
 
-    rights = policy_rights(policy, name, where, forbidden=_own_files(settings))
+    rights = policy_rights(
+        *(policy, name, where), forbidden=_own_files(settings), programs=_own_programs()
+    )
     note = "the runtime: what it needs to start is added to these, by its command"
     return replace(rights, unsaid=(*rights.unsaid, note))
 
@@ -96,16 +98,29 @@ def rights_of(settings: "Settings", policy: "Policy", server: Server) -> tuple["
     """Return the rights of a server, which never has Nacre's own files."""
     packages = Path(settings.data_folder).expanduser().absolute() / _INSTALLED
     return confined_rights(
-        policy, server, forbidden=_own_files(settings), packages=packages, tell=_tell
+        *(policy, server),
+        forbidden=_own_files(settings),
+        programs=_own_programs(),
+        packages=packages,
+        tell=_tell,
     )
 
 
 def _own_files(settings: "Settings") -> list[str]:
-    """Return Nacre's data and rules, which no server gets."""
+    """Return Nacre's data, rules and list of servers, which no server gets."""
     data = Path(settings.data_folder).expanduser().absolute()
     rules = policy_path(settings)[0].expanduser().absolute()
     folder = rules.parent if rules.parent.name == "nacre" else rules
-    return list(dict.fromkeys([str(data), str(rules), str(folder)]))
+    places = [data, rules, folder]
+    if settings.servers_file:
+        places.append(Path(settings.servers_file).expanduser().absolute())
+    return list(dict.fromkeys(map(str, places)))
+
+
+def _own_programs() -> list[str]:
+    """Return the folders of the code that runs unconfined, which no server may change."""
+    package = Path(__file__).parents[2]
+    return list(dict.fromkeys([str(package), sys.prefix, sys.base_prefix]))
 
 
 def ports_in(texts: Sequence[str]) -> tuple[int, ...]:
