@@ -186,7 +186,7 @@ def _explain_kernel(
     if not rights.roots and not rights.ports:
         click.echo("no folder and no port")
     for text in rights.unsaid:
-        click.echo(f"not held by the kernel: {text}")
+        click.echo(f"not enforced by the kernel: {text}")
 
 
 @click.command("prove")

@@ -30,13 +30,15 @@ Options:
   --confine            Start the server with no more rights than your rules name:
                        folders, ports, and what its runtime needs. On Linux, by
                        Landlock.
-  --connect PORT       With --confine: a TCP port to connect to. May be repeated,
-  --read DIR           as the next ones; a file or folder to read,
-  --write DIR          and one to change,
-  --run PROGRAM        a program that the server starts, such as git,
-  --env NAME           and a variable of the environment that it gets.
-  --accept NAME        Start although this gap stays open: denies, ports, ioctl or
-                       signals.
+  --connect PORT       With --confine: a TCP port to connect to. May be repeated.
+  --read DIR           With --confine: a file or folder to read. May be repeated.
+  --write DIR          With --confine: a file or folder to change. May be repeated.
+  --run PROGRAM        With --confine: a program that the server starts, such as
+                       git. May be repeated.
+  --env NAME           With --confine: a variable of the environment that the server
+                       gets. May be repeated.
+  --accept NAME        With --confine: a gap that may stay open: denies, ports, ioctl
+                       or signals. May be repeated.
   --url URL            Where the server is.
   --url-env VARIABLE   The environment variable that holds the URL.
   --listen HOST:PORT   Answer HTTP here, such as 127.0.0.1:8080.
