@@ -293,6 +293,7 @@ def test_a_deny_that_ignores_case_covers_what_is_below(path: str, folder: Path) 
     ("glob", "said"),
     [
         ("FOLDER/notes/later.md", "later.md does not exist at the start, so the proxy alone"),
+        ("id_rsa", "'id_rsa' names no folder, so the proxy alone decides about it"),
         ("*.pem", "'*.pem' names no folder, so the proxy alone decides about it"),
         ("**/.env", "'**/.env' applies only to files that exist at the start"),
     ],

@@ -333,7 +333,7 @@ def _globs_of_paths(test: ArgumentTest) -> list[str]:
 def _without_folder(rule: Rule) -> Iterator[str]:
     for test in rule.tests:
         for glob in test.globs if test.matcher is None else ():
-            if not re.search(r"[/\\\s]", glob) and "." in glob:
+            if not re.search(r"[/\\\s]", glob) and glob.strip("*"):
                 yield (
                     f"{rule.origin} ({rule.action}): '{glob}' names no folder, so the proxy alone "
                     f"decides about it; for files everywhere write '**/{glob}'"
