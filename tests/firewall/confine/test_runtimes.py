@@ -95,6 +95,21 @@ def test_a_program_of_an_environment_needs_the_environment_and_its_python(tmp_pa
     assert str(tmp_path / "app") not in found
 
 
+def test_rules_take_nothing_back_of_a_python_but_of_its_environment(tmp_path: Path) -> None:
+    """Its library has files such as `secrets.py`, which denies of secrets would match."""
+    python = program(tmp_path / "python" / "bin" / "python3.12", "")
+    (tmp_path / "python" / "lib").mkdir()
+    venv = tmp_path / "venv"
+    program(venv / "pyvenv.cfg", f"home = {python.parent}\n")
+    (venv / "bin").mkdir()
+    (venv / "bin" / "python").symlink_to(python)
+
+    runtime = runtime_of([str(venv / "bin" / "python"), "-m", "server"], "", HOME, tmp_path)
+
+    assert [root.path for root in runtime.code] == [str(venv)]
+    assert str(tmp_path / "python" / "lib") in {root.path for root in runtime.roots}
+
+
 def test_a_program_needs_its_loader() -> None:
     found = roots([sys.executable, "-c", "pass"], Path("/"), "")
 

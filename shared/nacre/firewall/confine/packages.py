@@ -141,10 +141,10 @@ def _tool(command: str, env: Mapping[str, str], cwd: Path) -> Path:
 
 def _install_npm(npx: Path, package: _Package, place: Path, env: Mapping[str, str]) -> None:
     variables = {f"npm_config_{name.replace('-', '_')}": value for name, value in _NPM.items()}
-    kept = {name: env[name] for name in env if name.lower().replace("-", "_") not in variables}
+    others = {name: env[name] for name in env if name.lower().replace("-", "_") not in variables}
     options = [f"--{name}={value}" for name, value in _NPM.items()]
     line = [str(npx.with_name("npm")), "install", *options, "--prefix", str(place)]
-    _run([*line, "--", package.spec], {**kept, **variables}, place)
+    _run([*line, "--", package.spec], {**others, **variables}, place)
 
 
 def _install_python(uvx: Path, package: _Package, place: Path, env: Mapping[str, str]) -> None:

@@ -304,7 +304,7 @@ def _links(rule: Rule, where: Surroundings) -> Iterator[Path]:
 def _denied(
     earlier: Iterable[Rule], rule: Rule | None, where: Surroundings, unsaid: list[str]
 ) -> Iterator[Denied]:
-    """Yield what earlier rules deny of the calls of a rule, or of all calls."""
+    """Yield the denies of earlier rules about the calls of a rule, or about all calls."""
     for before in earlier:
         if before.action == "allow":
             continue

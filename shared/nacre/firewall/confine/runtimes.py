@@ -75,6 +75,7 @@ REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("sudo", "su", "doas", "pkexec", "runuser"), _OTHER_USER),
 }
 _PROGRAMS = {"python": "python", "python3": "python", "node": "node", "nodejs": "node"}
+_ENVIRONMENT = "python: its environment"
 _PYTHON_VALUED = ("-W", "-X", "--check-hash-based-pycs")
 _NODE_VALUED = ("-r", "--require", "--import", "--loader", "-C", "--conditions", "--env-file")
 _SHARED_PREFIXES = (Path("/"), Path("/usr"), Path("/usr/local"))
@@ -115,7 +116,10 @@ def runtime_of(command: Sequence[str], path: str | None, home: Path, cwd: Path) 
         code = [*_code(cwd, script, home, "package.json")]
     if kind == "python":
         script = script or _script(arguments, _PYTHON_VALUED, ("-m", "-c"))
-        code = [*_python(interpreter), *_code(cwd, script, home, "pyproject.toml")]
+        needs_of_python = list(_python(interpreter))
+        code = [root for root in needs_of_python if root.reason == _ENVIRONMENT]
+        needs += [root for root in needs_of_python if root not in code]
+        code += _code(cwd, script, home, "pyproject.toml")
     return Runtime(kind, (str(file), *arguments), (*needs, *code), tuple(code))
 
 
@@ -255,7 +259,7 @@ def _python(interpreter: Path) -> Iterator[Root]:
     real = interpreter.resolve()
     installation = real.parent.parent
     if settings.is_file():
-        yield from _existing(prefix, "read", "python: its environment")
+        yield from _existing(prefix, "read", _ENVIRONMENT)
         for line in settings.read_text(encoding="utf-8", errors="replace").splitlines():
             name, _, value = line.partition("=")
             home = Path(value.strip())

@@ -110,7 +110,7 @@ def _literal(top: Path, path: Path, deny: Denied, unsaid: list[str]) -> Iterator
             )
     if deny.folds:
         plain = _folded(str(path), deny)
-        yield from (each for each in (top, *top.parents) if _folded(str(each), deny) == plain)
+        yield from (place for place in (top, *top.parents) if _folded(str(place), deny) == plain)
 
 
 def _folded(text: str, deny: Denied) -> str:
