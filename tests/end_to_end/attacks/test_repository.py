@@ -18,14 +18,22 @@ from tests.project.test_committed_files import ROOT, committed, texts
 EXPLAINED = {
     ("docs/concepts/content-checks.md", "Basic Auth Credentials"),
     ("docs/guides/memory.md", "GitHub Token"),
+    ("docs/guides/network.md", "Basic Auth Credentials"),
+    ("docs/reference/settings.md", "Basic Auth Credentials"),
+    ("shared/nacre/http_client/tunnel.py", "Basic Auth Credentials"),
+    ("shared/nacre/wiring/settings.py", "Basic Auth Credentials"),
     ("tests/access/tokens/test_authentication.py", "JSON Web Token"),
+    ("tests/cli/operate/test_doctor.py", "Basic Auth Credentials"),
     ("tests/cli/servers/test_server.py", "GitHub Token"),
-    ("tests/fuzz/targets/content.py", "Private Key"),
-    ("tests/gateway/servers/test_config.py", "Basic Auth Credentials"),
-    ("tests/firewall/wrap/test_wrapper.py", "Basic Auth Credentials"),
+    ("tests/cli/service/test_service.py", "Basic Auth Credentials"),
     ("tests/firewall/enforce/test_fast_path.py", "AWS Access Key"),
-    ("tests/protocol/http/test_allowed_origins.py", "Basic Auth Credentials"),
     ("tests/firewall/proxy/http/test_commands.py", "Basic Auth Credentials"),
+    ("tests/firewall/wrap/test_wrapper.py", "Basic Auth Credentials"),
+    ("tests/fuzz/targets/content.py", "Private Key"),
+    ("tests/fuzz/targets/texts.py", "Basic Auth Credentials"),
+    ("tests/gateway/servers/test_config.py", "Basic Auth Credentials"),
+    ("tests/http_client/test_proxies.py", "Basic Auth Credentials"),
+    ("tests/protocol/http/test_allowed_origins.py", "Basic Auth Credentials"),
 }
 # Guesses about long and random texts, which hashes and examples are.
 GUESSES = ("Base64HighEntropyString", "HexHighEntropyString", "KeywordDetector")
