@@ -8,6 +8,7 @@ copied anew every time, so an edit is never missed.
 """
 
 import argparse
+import gzip
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "3.13"
@@ -149,11 +151,7 @@ def pinned(uv: str, layer: str, *options: str) -> str:
 def trim(folder: Path) -> None:
     """Remove what no function reads."""
     shutil.rmtree(folder / "boto3" / "data", ignore_errors=True)  # resources; we use clients
-    descriptions = folder / "botocore" / "data"
-    for path in unused_descriptions(descriptions):
-        shutil.rmtree(path)
-    if (endpoints := descriptions / "endpoints.json").is_file():
-        shorten_endpoints(endpoints)
+    trim_descriptions(folder / "botocore" / "data")
     for parent, folders, files in os.walk(folder, topdown=True):
         for name in folders:
             if name in JUNK_FOLDERS:
@@ -168,6 +166,16 @@ def trim(folder: Path) -> None:
             for name in folders:
                 shutil.rmtree(Path(parent, name))
             folders.clear()
+
+
+def trim_descriptions(data: Path) -> None:
+    """Leave botocore what it needs to know of the services that we call."""
+    for path in unused_descriptions(data):
+        shutil.rmtree(path)
+    if (endpoints := data / "endpoints.json").is_file():
+        shorten_endpoints(endpoints)
+    for description in data.rglob("service-2.json.gz"):
+        drop_prose(description)
 
 
 def is_junk(name: str) -> bool:
@@ -191,6 +199,23 @@ def shorten_endpoints(path: Path) -> None:
         services = partition["services"]
         partition["services"] = {name: services[name] for name in SERVICES & services.keys()}
     path.write_text(json.dumps(endpoints, separators=(",", ":"), sort_keys=True))
+
+
+def drop_prose(path: Path) -> None:
+    """Leave out what a service's description says to readers, which each new client would parse."""
+    short = json.dumps(without_prose(json.loads(gzip.decompress(path.read_bytes()))))
+    path.write_bytes(gzip.compress(short.encode(), mtime=0))
+
+
+def without_prose(part: Any) -> Any:
+    """Return the part without its texts; a member may be called `documentation` as well."""
+    if isinstance(part, dict):
+        return {
+            name: without_prose(value)
+            for name, value in part.items()
+            if not (name == "documentation" and isinstance(value, str))
+        }
+    return [without_prose(each) for each in part] if isinstance(part, list) else part
 
 
 def link(source: str, target: str) -> str:

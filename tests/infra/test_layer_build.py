@@ -1,8 +1,11 @@
+import gzip
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import botocore
 import pytest
@@ -36,7 +39,10 @@ def folder(tmp_path: Path) -> Path:
     ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text('{"partitions": []}' if name.endswith("endpoints.json") else "")
+        if name.endswith(".gz"):
+            path.write_bytes(gzip.compress(b"{}"))
+        else:
+            path.write_text('{"partitions": []}' if name.endswith("endpoints.json") else "")
     return tmp_path
 
 
@@ -71,6 +77,38 @@ def test_our_services_keep_their_addresses_everywhere(tmp_path: Path) -> None:
             service, region
         )
     assert path.stat().st_size < whole.stat().st_size / 20
+
+
+@pytest.mark.parametrize("service", sorted(build.SERVICES))
+def test_a_service_is_described_without_prose_and_otherwise_whole(
+    service: str, tmp_path: Path
+) -> None:
+    whole = max((Path(botocore.__file__).parent / "data" / service).glob("*/service-2.json.gz"))
+    short = tmp_path / whole.name
+    short.write_bytes(whole.read_bytes())
+
+    build.drop_prose(short)
+
+    before, after = (json.loads(gzip.decompress(path.read_bytes())) for path in (whole, short))
+    lost = list(differences(before, after))
+    assert lost
+    assert {(name, type(text)) for name, text in lost} == {("documentation", str)}
+    assert short.stat().st_size < whole.stat().st_size / 4
+
+
+def differences(before: Any, after: Any) -> Iterator[tuple[str, object]]:
+    """Yield each entry that one description has and the other has not, or has otherwise."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in before.keys() | after.keys():
+            if name in before and name in after:
+                yield from differences(before[name], after[name])
+            else:
+                yield name, before.get(name, after.get(name))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for one, other in zip(before, after, strict=True):
+            yield from differences(one, other)
+    elif before != after:
+        yield "", before
 
 
 def test_the_layers_are_compiled_for_the_python_that_the_functions_run_on() -> None:
