@@ -15,7 +15,7 @@ from nacre.protocol.context import InputRequired
 from nacre.protocol.http import error_map
 from tests.gateway.http_upstream import Upstream, http_upstream
 from tests.scaffolding.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
-from tests.scaffolding.otlp_receiver import OtlpReceiver, otlp_receiver
+from tests.scaffolding.otlp_receiver import OtlpReceiver, otlp_receiver, recorded_traces
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
@@ -44,19 +44,15 @@ def sent(upstream: Upstream) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[OtlpReceiver]:
+def receiver() -> Iterator[OtlpReceiver]:
     with otlp_receiver() as receiver:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
         yield receiver
 
 
 @pytest.fixture
 def tracer(receiver: OtlpReceiver) -> Iterator[OtelTracer]:
-    tracer = OtelTracer("nacre")
-    traces.record_with(tracer)
-    yield tracer
-    traces.record_with(None)
-    tracer.close()
+    with recorded_traces() as tracer:
+        yield tracer
 
 
 def call(gateway: World, tool: str, meta: dict[str, Any], **arguments: Any) -> dict[str, Any]:

@@ -24,21 +24,12 @@ from infra.release.server_json import SCHEMA, server_json
 from infra.release.tree import Release, published_readme
 from infra.tools import programs
 from nacre import __version__
+from tests.scaffolding.handshake import handshake
 
 ROOT = Path(__file__).parents[2]
 # As published at SCHEMA; github.com/modelcontextprotocol/static a9ba437, under the licence beside.
 SERVER_SCHEMA = Path(__file__).parent / "mcp_registry" / "server.schema.json"
 RELEASE = Release("Some-Owner/nacre")
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
 LISTING = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
 
@@ -153,7 +144,7 @@ def test_the_bundle_serves_as_a_desktop_client_starts_it(dist: Path, tmp_path: P
 
     done = subprocess.run(
         [server["mcp_config"]["command"], *arguments],
-        input="".join(json.dumps(message) + "\n" for message in (INITIALIZE, LISTING)),
+        input="".join(json.dumps(message) + "\n" for message in (handshake(), LISTING)),
         env=environment(home) | {"NACRE_HOME": ""},  # what an empty choice of the user gives
         cwd=home,
         capture_output=True,

@@ -16,20 +16,11 @@ import pytest
 from infra.layers.build import find_uv
 from nacre import __version__
 from nacre.firewall.policies.packs import PACKS
+from tests.scaffolding.handshake import handshake
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
 CALL = {
     "jsonrpc": "2.0",
     "id": 2,
@@ -152,7 +143,7 @@ def test_an_installed_nacre_has_no_more_than_the_laptop_needs(
 
 def test_an_installed_nacre_serves_a_being_it_made(installed: Path, tmp_path: Path) -> None:
     being = json.loads(run([installed / "nacre", "being", "create", "x", "--json"], tmp_path))
-    said = "".join(json.dumps(message) + "\n" for message in (INITIALIZE, CALL))
+    said = "".join(json.dumps(message) + "\n" for message in (handshake(), CALL))
     answers = run([installed / "nacre", "mcp-server"], tmp_path, said).splitlines()
 
     assert set(being) == {"being_id", "name"}
@@ -170,7 +161,7 @@ def test_an_installed_nacre_serves_the_tools_of_another_server(
     run([nacre, "being", "create", "x"], tmp_path)
     run([nacre, "server", "add", "odd", sys.executable, server, "legacy", tools], tmp_path)
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    said = "".join(json.dumps(message) + "\n" for message in (INITIALIZE, listing))
+    said = "".join(json.dumps(message) + "\n" for message in (handshake(), listing))
     last = json.loads(run([nacre, "mcp-server"], tmp_path, said).splitlines()[-1])
 
     assert "mcp__odd__echo" in {each["name"] for each in last["result"]["tools"]}

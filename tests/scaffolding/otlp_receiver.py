@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from nacre.adapters.otel.tracer import OtelTracer
+from nacre.core import traces
 from tests.scaffolding.server_threads import answering
 
 
@@ -42,7 +45,7 @@ class OtlpReceiver:
 
 @contextmanager
 def otlp_receiver() -> Iterator[OtlpReceiver]:
-    """Receive until the block ends."""
+    """Receive until the block ends; the environment names the receiver so long."""
     receiver = OtlpReceiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -64,8 +67,21 @@ def otlp_receiver() -> Iterator[OtlpReceiver]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     receiver.url = f"http://127.0.0.1:{server.server_port}"
-    with answering(server):
+    with answering(server), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
         yield receiver
+
+
+@contextmanager
+def recorded_traces() -> Iterator[OtelTracer]:
+    """Record the traces of this process, for the receiver that the environment names."""
+    tracer = OtelTracer("nacre")
+    traces.record_with(tracer)
+    try:
+        yield tracer
+    finally:
+        traces.record_with(None)
+        tracer.close()
 
 
 def _spans(body: bytes) -> Iterator[ReceivedSpan]:

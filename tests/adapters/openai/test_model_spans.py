@@ -14,7 +14,7 @@ from nacre.core import traces
 from nacre.core.errors import ModelError
 from nacre.core.limits import CHAT_RETRIES, MODEL_RETRIES
 from tests.scaffolding.model_server import ModelServer, failing, model_server, saying
-from tests.scaffolding.otlp_receiver import OtlpReceiver, otlp_receiver
+from tests.scaffolding.otlp_receiver import OtlpReceiver, otlp_receiver, recorded_traces
 
 KEY, WORDS = "sk-very-secret-key", "private words"
 Ask = Callable[[ModelServer], None]
@@ -55,19 +55,15 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[OtlpReceiver]:
+def receiver() -> Iterator[OtlpReceiver]:
     with otlp_receiver() as receiver:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
         yield receiver
 
 
 @pytest.fixture
 def tracer(receiver: OtlpReceiver) -> Iterator[OtelTracer]:
-    tracer = OtelTracer("nacre")
-    traces.record_with(tracer)
-    yield tracer
-    traces.record_with(None)
-    tracer.close()
+    with recorded_traces() as tracer:
+        yield tracer
 
 
 @both

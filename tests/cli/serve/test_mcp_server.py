@@ -18,19 +18,11 @@ from nacre.cli.serve.mcp_server import mcp_server
 from nacre.cli.serve.stdio_command import HELP, run
 from tests.cli.conftest import Nacre
 from tests.cli.processes import finish, start
+from tests.scaffolding.handshake import handshake
 from tests.scaffolding.model_server import model_server, saying, slow
 
 OPENING: list[dict[str, Any]] = [
-    {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    },
+    handshake("2025-06-18"),
     {"jsonrpc": "2.0", "method": "notifications/initialized"},
     {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
 ]

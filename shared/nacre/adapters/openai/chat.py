@@ -110,24 +110,13 @@ class OpenAIChat:
         seconds: float,
     ) -> ChatAnswer:
         """Return the next answer; raises ModelError if there is no answer."""
+        question = _Question(messages, tools, may_call, max_tokens, tokens_of(messages, tools))
         with model_span(self.name) as recorded:
-            answer = await self._complete(
-                messages, tools, may_call=may_call, max_tokens=max_tokens, seconds=seconds
-            )
+            answer = await self._try_until(question, self._monotonic() + seconds)
             count_tokens(recorded, answer.input_tokens, answer.output_tokens)
             return answer
 
-    async def _complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        tools: Sequence[Mapping[str, Any]],
-        *,
-        may_call: bool,
-        max_tokens: int,
-        seconds: float,
-    ) -> ChatAnswer:
-        question = _Question(messages, tools, may_call, max_tokens, tokens_of(messages, tools))
-        deadline = self._monotonic() + seconds
+    async def _try_until(self, question: "_Question", deadline: float) -> ChatAnswer:
         pause, lost_tokens = _FIRST_PAUSE, 0
         for retries_left in reversed(range(CHAT_RETRIES + 1)):
             try:
