@@ -44,6 +44,7 @@ LAPTOP_ONLY = (
     "nacre.faces.http",
     "nacre.faces.stdio",
     "nacre.firewall.confine",
+    "nacre.firewall.proxy.generations",
     "nacre.firewall.proxy.http",
     "nacre.firewall.proxy.stdio.pipes",
     "nacre.firewall.proxy.stdio.relay",

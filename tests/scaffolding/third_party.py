@@ -272,17 +272,43 @@ def differences(
     direct: tuple[Path, Sequence[Any]],
     proxied: tuple[Path, Sequence[Any]],
 ) -> list[str]:
-    """Return what a client saw otherwise: one line for each step; each run has its own folder."""
+    """Return what a client saw otherwise: one line for each step; each run has its own folder.
+
+    A client of both generations takes the newer one behind a proxy, which translates for an older
+    server. Then what is only of that generation does not count.
+    """
     assert len(direct[1]) == len(proxied[1]) == len(steps)
+    versions = [run[1][0].get("version") for run in (direct, proxied)]
+    is_translated = versions[1] == _NEWER and versions[0] != _NEWER
     found: list[str] = []
     for step, left, right in zip(steps, direct[1], proxied[1], strict=True):
+        if is_translated and step.method == "ping":  # which that generation does not have
+            continue
         before, after = (
-            _plain(seen, folder, timed=server.timed)
+            _plain(_of_both(seen) if is_translated else seen, folder, timed=server.timed)
             for seen, folder in ((left, direct[0]), (right, proxied[0]))
         )
         if before != after:
             found.append(f"{step}:\n  direct  {before[:2000]}\n  proxied {after[:2000]}")
     return found
+
+
+_NEWER = "2026-07-28"
+_OF_ONE = frozenset(("ttlMs", "cacheScope", "io.modelcontextprotocol/serverInfo"))
+
+
+def _of_both(seen: Any) -> Any:
+    """Return what a client saw without what only one generation has."""
+    if isinstance(seen, list):
+        return [_of_both(each) for each in seen]
+    if not isinstance(seen, dict):
+        return seen
+    gone = _OF_ONE
+    if "capabilities" in seen and "instructions" in seen:  # what it saw first
+        gone = gone | {"version"}
+        seen = {**seen, "capabilities": {**seen["capabilities"], "tasks": None}}
+    members = {name: _of_both(value) for name, value in seen.items() if name not in gone}
+    return {name: value for name, value in members.items() if (name, value) != ("_meta", {})}
 
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:\d\d)?|\d{1,2}:\d\d:\d\d [AP]M")

@@ -1,7 +1,7 @@
 """Changed JSON messages: parts cut out of the text, or another value written into it."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from nacre.core.errors import MalformedMessageError
@@ -18,16 +18,62 @@ Span = tuple[int, int]
 def without_elements(raw: bytes, path: tuple[str, ...], places: Collection[int]) -> bytes:
     """Return the text without these elements of the list at the path; other bytes stay."""
     text = raw.decode()
-    return _without(text, _elements(text, _find(text, path)), frozenset(places))
+    return _without(text, _elements(text, _find(text, path)), frozenset(places)).encode()
 
 
 def without_members(raw: bytes, path: tuple[str, ...], names: Collection[str]) -> bytes:
     """Return the text without these members of the object at the path; other bytes stay."""
     text = raw.decode()
-    members = _members(text, _find(text, path))
-    spans = [span for _, span, _ in members]
-    gone = frozenset(place for place, (name, _, _) in enumerate(members) if name in names)
-    return _without(text, spans, gone)
+    return _without_named(text, _find(text, path), names).encode()
+
+
+def members_at(raw: bytes, path: tuple[str, ...]) -> dict[str, bytes]:
+    """Return the members of the object at the path, each as it is written."""
+    text = raw.decode()
+    return {
+        name: text[value_at:end].encode()
+        for name, (_, end), value_at in _members(text, _find(text, path))
+    }
+
+
+def elements_of(raw: bytes) -> list[bytes]:
+    """Return the elements of a list, each as it is written."""
+    text = raw.decode()
+    return [text[start:end].encode() for start, end in _elements(text, _skip(text, 0))]
+
+
+def with_members(raw: bytes, path: tuple[str, ...], members: Mapping[str, bytes]) -> bytes:
+    """Return the text with these members in the object at the path; other bytes stay.
+
+    An object that is missing is made. Raise KeyError if what is there is no object.
+    """
+    if not members:
+        return raw
+    text = raw.decode()
+    place = _skip(text, 0)
+    remaining = list(path)
+    while remaining and text[place] == "{":
+        inner = [at for name, _, at in _members(text, place) if name == remaining[0]]
+        if not inner:
+            break
+        place = inner[0]
+        del remaining[0]
+    if text[place] != "{":
+        raise KeyError(remaining[0] if remaining else path[-1])
+    added = ",".join(f"{json.dumps(name)}:{value.decode()}" for name, value in members.items())
+    for name in reversed(remaining):
+        added = f"{json.dumps(name)}:{{{added}}}"
+    own = () if remaining else members
+    rest = _without_named(text, place, own)
+    comma = "," if rest[_skip(rest, place + 1)] != "}" else ""
+    return f"{rest[: place + 1]}{added}{comma}{rest[place + 1 :]}".encode()
+
+
+def with_value(raw: bytes, path: tuple[str, ...], value: bytes) -> bytes:
+    """Return the text with another value at the path; other bytes stay."""
+    text = raw.decode()
+    start, end = span_of(text, path)
+    return f"{text[:start]}{value.decode()}{text[end:]}".encode()
 
 
 def span_of(text: str, path: tuple[str, ...]) -> Span:
@@ -64,13 +110,21 @@ def numbers(value: Any) -> Any:
     return value
 
 
-def _without(text: str, spans: list[Span], gone: frozenset[int]) -> bytes:
+def _without_named(text: str, place: int, names: Collection[str]) -> str:
+    """Cut these members out of the object that begins here."""
+    members = _members(text, place)
+    spans = [span for _, span, _ in members]
+    gone = frozenset(number for number, (name, _, _) in enumerate(members) if name in names)
+    return _without(text, spans, gone)
+
+
+def _without(text: str, spans: list[Span], gone: frozenset[int]) -> str:
     """Cut spans out of a row, each with the comma before it, or else the one after."""
     places = [place for place in range(len(spans)) if place not in gone]
     if not gone:
-        return text.encode()
+        return text
     if not places:
-        return (text[: spans[0][0]] + text[spans[-1][1] :]).encode()
+        return text[: spans[0][0]] + text[spans[-1][1] :]
     parts = [text[: spans[0][0]]]
     for place in places:
         start, end = spans[place]
@@ -79,7 +133,7 @@ def _without(text: str, spans: list[Span], gone: frozenset[int]) -> bytes:
         else:
             parts.append(text[spans[place - 1][1] : end])
     parts.append(text[spans[-1][1] :])
-    return "".join(parts).encode()
+    return "".join(parts)
 
 
 def _find(text: str, path: tuple[str, ...]) -> int:

@@ -70,7 +70,7 @@ class Catalogue:
         if self._legacy is None or self._legacy[0] is not definitions:
             self._legacy = (
                 definitions,
-                tuple(_legacy_tool(definition) for definition in definitions),
+                tuple(legacy_tool(definition) for definition in definitions),
             )
         return self._legacy[1]
 
@@ -124,8 +124,9 @@ def _page(
     return page
 
 
-def _legacy_tool(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+def legacy_tool(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a definition as legacy revisions know it: results are objects there."""
     schema = definition.get("outputSchema")
-    if schema is None or schema.get("type") == "object":
+    if schema is None or (isinstance(schema, Mapping) and schema.get("type") == "object"):
         return definition
     return {name: value for name, value in definition.items() if name != "outputSchema"}

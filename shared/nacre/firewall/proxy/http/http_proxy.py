@@ -1,7 +1,8 @@
 """A reverse proxy in front of a remote server: every message that passes has been decided.
 
 It speaks both generations of streamable HTTP and the older transport with two URLs, each as the
-server does, and passes messages on one by one.
+server does, and passes messages on one by one. A client of a generation that the server does not
+speak is translated.
 """
 
 import asyncio
@@ -9,13 +10,16 @@ import hashlib
 from collections.abc import Callable, Mapping
 
 from nacre.core.errors import NacreError, NotFoundError, TooLargeError
+from nacre.core.limits import MAX_ERROR_BODY_BYTES
 from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold
+from nacre.firewall.proxy.generations.meeting import refuses_generation
 from nacre.firewall.proxy.http.decisions import read_request, wait_for_list
 from nacre.firewall.proxy.http.forwarded_headers import (
     LAST_EVENT,
     PLAIN_TEXT,
     STREAM_HEADERS,
+    VERSION,
     headers_to_client,
     headers_to_server,
     version_header,
@@ -23,17 +27,29 @@ from nacre.firewall.proxy.http.forwarded_headers import (
 from nacre.firewall.proxy.http.http_server import Reply
 from nacre.firewall.proxy.http.proxy_sessions import OWN_PREFIX, ProxySession, ProxySessions
 from nacre.firewall.proxy.http.response_relay import SESSION_PARAMETER, Exchange, ResponseRelay
-from nacre.firewall.proxy.upstream.message_ids import cancellation, is_response, message_id
+from nacre.firewall.proxy.http.translated_sessions import TranslatedSessions, read_post
+from nacre.firewall.proxy.upstream.message_ids import (
+    cancellation,
+    is_initialize,
+    is_response,
+    members_of,
+    message_id,
+)
 from nacre.firewall.proxy.upstream.remote_server import SESSION, RemoteServer
+from nacre.http_client.connection import Response
 from nacre.http_client.errors import HttpError
 from nacre.http_client.server_sent_events import HEARTBEAT, Event
 from nacre.protocol.http.allowed_origins import Fences
 from nacre.protocol.http.error_map import explain
 from nacre.protocol.http.http_messages import JSON, STREAM, HttpRequest
 from nacre.protocol.messages import refusal
+from nacre.protocol.versions import MODERN
 
 _HEARTBEAT_SECONDS = 15.0  # proxies and clients close a connection after thirty silent seconds
 _POLL_SECONDS = 1.0
+_DISCOVER = b"server/discover"
+# With these, servers refuse what is of another generation: no version, no session, no such method.
+_REFUSALS = frozenset((400, 404, 405, 406, 422))
 _ALLOWED = {"allow": "POST, GET, DELETE"}
 
 
@@ -56,6 +72,10 @@ class ReverseProxy:
         self._warn = warn
         self._with_credentials = with_credentials
         self._relay = ResponseRelay(server, self._sessions, warn, with_credentials=with_credentials)
+        self._translated = TranslatedSessions(server, new_guard, warn)
+        # Whether clients of each generation are translated; None while nobody knows.
+        self._translates_newer: bool | None = None
+        self._translates_older: bool | None = None
 
     async def watch(self) -> None:
         """Release held messages once they are decided, until cancelled."""
@@ -72,6 +92,7 @@ class ReverseProxy:
 
     def close(self) -> None:
         """Close the connections to the server."""
+        self._translated.close()
         self._relay.close()
         self._server.close()
 
@@ -115,6 +136,8 @@ class ReverseProxy:
 
     async def _post(self, request: HttpRequest, reply: Reply, headers: dict[str, str]) -> None:
         caller = self._caller(request)
+        if await self._was_translated(request, caller, reply, headers):
+            return
         session = self._session(request, caller)
         with self._sessions.use(session):
             await self._decide(Exchange(session, caller, self._path, reply, headers), request)
@@ -189,9 +212,14 @@ class ReverseProxy:
                 "POST", {**session.headers, **mirrors}, exchange.raw, address=session.address
             )
             try:
-                await self._relay.handle(exchange, response)
+                differs = await self._differs(exchange, request, response)
+                if not differs:
+                    await self._relay.handle(exchange, response)
             finally:
                 response.close()
+            if differs:
+                self._relay.lose(exchange, "it is made again in the server's generation")
+                await self._translate(request, exchange.caller, exchange.reply, exchange.headers)
         except asyncio.CancelledError:
             if not exchange.resumable:
                 self._relay.lose(exchange, "the client went away")
@@ -200,8 +228,76 @@ class ReverseProxy:
             self._warn(str(error))
             await self._relay.fail(exchange, str(error))
 
+    # Clients of another generation than the server.
+
+    async def _differs(self, exchange: Exchange, request: HttpRequest, response: Response) -> bool:
+        """Tell whether the server refuses a message as one of another generation."""
+        is_newer = request.headers.get(VERSION) == MODERN
+        translates = self._translates_newer if is_newer else self._translates_older
+        if translates is not None or exchange.session.address is not None:
+            return False
+        is_ok = response.status == 200
+        if not (is_ok or response.status in _REFUSALS):
+            return False
+        if not is_newer and not is_initialize(exchange.raw):
+            return False
+        error: object = None
+        if response.content_type == JSON and (not is_ok or _DISCOVER in exchange.raw):
+            error = members_of(await response.peek(MAX_ERROR_BODY_BYTES)).get("error")
+        if isinstance(error, dict):
+            return refuses_generation(error, is_newer=is_newer)
+        if is_ok:  # it has taken the message, and will take the next one
+            self._translates_newer = False if is_newer else self._translates_newer
+            self._translates_older = self._translates_older if is_newer else False
+        # A wrong URL is no sign of a generation.
+        return is_newer and response.status in (400, 405, 406)
+
+    async def _was_translated(
+        self, request: HttpRequest, caller: str, reply: Reply, headers: dict[str, str]
+    ) -> bool:
+        """Answer a message of a client that is translated; return False for others."""
+        session_id = request.headers.get(SESSION)
+        session = self._translated.find(caller, session_id)
+        if session is not None:
+            wire = read_post(request)
+            if wire.kind == "request":
+                await session.answer(wire, reply, headers, is_shared=False)
+            else:
+                session.send(wire.raw)
+                await reply.respond(202, headers)
+            return True
+        is_newer = self._translates_newer is True and request.headers.get(VERSION) == MODERN
+        is_older = self._translates_older is True and is_initialize(bytes(request.body))
+        if is_newer or is_older:
+            await self._translate(request, caller, reply, headers)
+        return is_newer or is_older
+
+    async def _translate(
+        self, request: HttpRequest, caller: str, reply: Reply, headers: dict[str, str]
+    ) -> None:
+        """Answer a message of a client whose generation the server has refused."""
+        wire, sent = read_post(request), self._server_headers(request)
+        if wire.kind != "request":
+            await reply.respond(202, headers)
+        elif wire.is_modern:
+            shared = self._translated.shared(caller, wire, sent)
+            await shared.answer(wire, reply, headers, is_shared=True)
+            if self._translates_newer is None:
+                self._translates_newer = shared.translates
+        else:
+            session_id, session = self._translated.begin(caller, sent)
+            await session.answer(wire, reply, {**headers, SESSION: session_id}, is_shared=False)
+            if self._translates_older is None:
+                self._translates_older = session.translates
+            if not session.translates:
+                self._translated.forget(caller, session_id)
+
     async def _get(self, request: HttpRequest, reply: Reply, headers: dict[str, str]) -> None:
         caller = self._caller(request)
+        translated = self._translated.find(caller, request.headers.get(SESSION))
+        if translated is not None:
+            await translated.listen(reply, headers)
+            return
         session = self._session(request, caller)
         with self._sessions.use(session):
             exchange = Exchange(session, caller, self._path, reply, headers, resumable=True)
@@ -234,7 +330,9 @@ class ReverseProxy:
         caller = self._caller(request)
         session_id = request.headers.get(SESSION, "")
         status = 200
-        if not session_id.startswith(OWN_PREFIX):
+        if self._translated.forget(caller, session_id):
+            pass
+        elif not session_id.startswith(OWN_PREFIX):
             sent = {**self._server_headers(request), **version_header(request.headers)}
             response = await self._server.send("DELETE", sent)
             response.close()

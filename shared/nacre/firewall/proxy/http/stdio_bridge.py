@@ -16,6 +16,8 @@ from nacre.core.limits import (
 from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.message import Id, Key, cancelled_id, id_of
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold, Verdict
+from nacre.firewall.proxy.generations.meeting import Meeting
+from nacre.firewall.proxy.generations.steps import Step
 from nacre.firewall.proxy.http.decisions import decide_response, read_request, wait_for_list
 from nacre.firewall.proxy.upstream.legacy_sse import SseSession
 from nacre.firewall.proxy.upstream.message_ids import (
@@ -48,7 +50,8 @@ class StdioBridge:
         transport: str = "",
     ) -> None:
         self._guard = guard
-        self._write = write
+        self._meeting: Meeting | None = Meeting()
+        self._untranslated = write
         self._warn = warn
         self._server = server
         self._transport = transport
@@ -59,6 +62,12 @@ class StdioBridge:
         self._running: dict[str, tuple[asyncio.Task[None], bool]] = {}
         self._delayed: dict[Key, asyncio.Task[None]] = {}
         self._gone = asyncio.Event()
+        self._greeting: asyncio.Task[None] | None = None
+
+    @property
+    def translates(self) -> bool | None:
+        """Tell whether the two sides are of different generations; None while nobody knows."""
+        return False if self._meeting is None else self._meeting.translates
 
     async def run(self, lines: AsyncIterable[bytes]) -> None:
         """Relay until the input ends, and finish the requests that run.
@@ -99,14 +108,43 @@ class StdioBridge:
                 large.add(task)
                 task.add_done_callback(large.discard)
             else:
-                await self._take(line)
+                await self._receive(line)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
                 while self._tasks:  # the end of one may begin another
                     await asyncio.wait(self._tasks)
 
     async def _read_large(self, line: bytes) -> None:
-        await self._take(await read_request(self._guard, line))
+        await self._receive(line)
+
+    async def _receive(self, line: bytes) -> None:
+        """Take a message of the client, in the server's generation."""
+        if self._meeting is not None:
+            await self._follow(self._meeting.from_client(line))
+        else:
+            await self._pass_in(line)
+
+    async def _pass_in(self, line: bytes) -> None:
+        """Take a message for the server; another process reads a large one."""
+        large = len(line) >= LARGE_RESULT_BYTES
+        await self._take(await read_request(self._guard, line) if large else line)
+
+    async def _write(self, raw: bytes) -> None:
+        """Send the client a message, in its generation."""
+        if self._meeting is not None:
+            await self._follow(self._meeting.from_server(raw))
+        else:
+            await self._untranslated(raw)
+
+    async def _follow(self, steps: list[Step]) -> None:
+        """Send translated messages where they go."""
+        if self._meeting is not None and self._meeting.is_over:
+            self._meeting = None  # nothing is translated from now on
+        for step in steps:
+            if step.to == "client":
+                await self._untranslated(step.raw)
+            else:
+                await self._pass_in(step.raw)
 
     async def _take(self, line: bytes) -> None:
         cancelled = cancelled_id(line) if self._delayed else None
@@ -139,7 +177,7 @@ class StdioBridge:
         return error is None
 
     async def _decide(self, line: bytes) -> None:
-        await self._apply(self._guard.from_client(line), self._forward, self._write)
+        await self._apply(self._guard.from_client(line), self._forward, self._write, line)
 
     async def _forward(self, raw: bytes) -> None:
         """Send a message to the server; requests run concurrently."""
@@ -147,6 +185,8 @@ class StdioBridge:
         method = members.get("method")
         if method == "notifications/cancelled" and self._cancels(members):
             return
+        if self._greeting is not None and not self._greeting.done():
+            await asyncio.wait((self._greeting,), timeout=UPSTREAM_CONNECT_SECONDS)
         ids = request_ids(raw)
         if ids:
             task = self._start(self._request(raw, ids))
@@ -156,6 +196,7 @@ class StdioBridge:
         task = self._start(self._notify(raw))
         if method == "notifications/initialized":
             # Later messages rely on it; others may overtake each other, as over any HTTP.
+            self._greeting = task
             await asyncio.wait((task,), timeout=UPSTREAM_CONNECT_SECONDS)
 
     def _cancels(self, members: dict[str, Any]) -> bool:
@@ -251,8 +292,10 @@ class StdioBridge:
     async def _deliver(self, raw: bytes) -> None:
         """Decide about a message of the server; its line ends become blanks."""
         line = raw.translate(_LINE_ENDS) if b"\n" in raw or b"\r" in raw else raw
+        if self._meeting is not None:
+            self._meeting.hears(line)
         verdict = await decide_response(self._guard, line)
-        await self._apply(verdict, self._write, self._reply)
+        await self._apply(verdict, self._write, self._reply, line)
 
     async def _reply(self, raw: bytes) -> None:
         """Send the guard's message to the server, which may ask faster than it reads replies."""
@@ -268,6 +311,7 @@ class StdioBridge:
         verdict: Verdict,
         forward: Callable[[bytes], Awaitable[None]],
         answer: Callable[[bytes], Awaitable[None]],
+        line: bytes,
     ) -> None:
         match verdict:
             case Forward(raw, reply):
@@ -277,7 +321,9 @@ class StdioBridge:
             case Answer(raw):
                 await answer(raw)
             case Hold(ask):
-                if ask is not None:
+                if ask is not None and self._meeting is not None:
+                    await self._follow(self._meeting.asked(ask, line))
+                elif ask is not None:
                     await self._write(ask)
             case Drop():
                 pass

@@ -10,6 +10,8 @@ from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage
 from nacre.firewall.enforce.message import cancelled_id, id_of
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold, Verdict
+from nacre.firewall.proxy.generations.meeting import Meeting
+from nacre.firewall.proxy.generations.steps import Step
 from nacre.firewall.proxy.stdio.lines import LineSplitter
 from nacre.protocol.large_calls import whole
 
@@ -21,7 +23,8 @@ class Relay:
     """Reads the bytes of both sides, and passes messages to `to_client` and `to_server`.
 
     `look` screens a large result in a thread, which then calls `wake`; large calls are read in such
-    threads too. The caller of `wake` must make the loop call `relay_screened`.
+    threads too. The caller of `wake` must make the loop call `relay_screened`. `meeting` translates
+    if the two sides are of different generations.
     """
 
     def __init__(
@@ -32,8 +35,11 @@ class Relay:
         to_server: Callable[[bytes], None],
         look: Look | None = None,
         wake: Callable[[], None] = lambda: None,
+        meeting: Meeting | None = None,
     ) -> None:
         self._guard = guard
+        self._meeting = meeting
+        self._untranslated = to_client
         self._look = look
         self._wake = wake
         self._screened: SimpleQueue[tuple[bytes, LargeMessage, LargeFindings | None]] = (
@@ -43,7 +49,7 @@ class Relay:
         self._calls_read: SimpleQueue[bytes] = SimpleQueue()
         self._reading_count = 0
         self._waiting: list[bytes] = []  # cancellations, which may be about a call that is read
-        self._to_client = to_client
+        self._to_client = to_client if meeting is None else self._translate
         self._to_server: Callable[[bytes], None] = lambda raw: to_server(whole(raw))
         self._client_lines = LineSplitter()
         self._server_lines = LineSplitter()
@@ -57,12 +63,37 @@ class Relay:
     def from_client(self, chunk: bytes) -> None:
         """Read bytes of the client."""
         for line in self._client_lines.feed(chunk):
-            if len(line) >= LARGE_RESULT_BYTES and self._starts_reading(line):
-                continue
-            if self._reading_count and _CANCELLED in line:
-                self._waiting.append(line)
-                continue
-            self._decide(line)
+            if self._meeting is not None:
+                self._follow(self._meeting.from_client(line))
+            else:
+                self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        """Take a message for the server."""
+        if len(line) >= LARGE_RESULT_BYTES and self._starts_reading(line):
+            return
+        if self._reading_count and _CANCELLED in line:
+            self._waiting.append(line)
+            return
+        self._decide(line)
+
+    def _translate(self, raw: bytes) -> None:
+        """Send the client a message in its generation."""
+        if self._meeting is None:
+            self._untranslated(raw)
+        else:
+            self._follow(self._meeting.from_server(raw))
+
+    def _follow(self, steps: list[Step]) -> None:
+        """Send translated messages where they go."""
+        if self._meeting is not None and self._meeting.is_over:
+            self._meeting = None  # nothing is translated from now on
+            self._to_client = self._untranslated
+        for step in steps:
+            if step.to == "client":
+                self._untranslated(step.raw)
+            else:
+                self._take(step.raw)
 
     def _decide(self, line: bytes) -> None:
         """Decide about a message of the client."""
@@ -77,18 +108,20 @@ class Relay:
         if type(verdict) is Forward and verdict.answer is None:  # the common case
             self._to_server(verdict.raw)
         else:
-            self._apply(verdict, self._to_server, self._to_client)
+            self._apply(verdict, self._to_server, self._to_client, line)
 
     def from_server(self, chunk: bytes) -> None:
         """Read bytes of the server."""
         for line in self._server_lines.feed(chunk):
+            if self._meeting is not None:
+                self._meeting.hears(line)
             if len(line) >= LARGE_RESULT_BYTES and self._starts_screening(line):
                 continue
             verdict = self._guard.from_server(line)
             if type(verdict) is Forward and verdict.answer is None:
                 self._to_client(verdict.raw)
             else:
-                self._apply(verdict, self._to_client, self._to_server)
+                self._apply(verdict, self._to_client, self._to_server, line)
         if self._delayed:
             self._decide_delayed()
 
@@ -99,8 +132,8 @@ class Relay:
 
     @property
     def is_reading(self) -> bool:
-        """True while a large call is read."""
-        return self._reading_count > 0
+        """True while a message of the client is still to be sent to the server."""
+        return self._reading_count > 0 or (self._meeting is not None and self._meeting.waits)
 
     @property
     def takes_calls(self) -> bool:
@@ -121,7 +154,7 @@ class Relay:
             line, large, looked = self._screened.get()
             self._screening_count -= 1
             verdict = self._guard.from_screening(line, large, looked)
-            self._apply(verdict, self._to_client, self._to_server)
+            self._apply(verdict, self._to_client, self._to_server, line)
 
     def _starts_screening(self, line: bytes) -> bool:
         """Screen a large result in a thread, so that later messages need not wait."""
@@ -163,12 +196,19 @@ class Relay:
         """Decide about the rest of the input, now that the client writes no more."""
         self._decide_delayed(has_ended=True)
         for line in self._client_lines.end():
-            self._apply(self._guard.from_client(line), self._to_server, self._to_client)
+            if self._meeting is not None:
+                self._follow(self._meeting.from_client(line))
+            else:
+                self._decide_last(line)
 
     def server_ended(self) -> None:
         """Decide about the rest of the output, now that the server writes no more."""
         for line in self._server_lines.end():
-            self._apply(self._guard.from_server(line), self._to_client, self._to_server)
+            if self._meeting is not None:
+                self._meeting.hears(line)
+            self._apply(self._guard.from_server(line), self._to_client, self._to_server, line)
+        if self._meeting is not None:
+            self._follow(self._meeting.ended())
 
     def poll(self) -> None:
         """Pass on the held messages that are decided."""
@@ -186,7 +226,11 @@ class Relay:
             if not has_ended and now < deadline and self._guard.delays(line):
                 self._delayed.append((line, deadline))
             else:
-                self._apply(self._guard.from_client(line), self._to_server, self._to_client)
+                self._decide_last(line)
+
+    def _decide_last(self, line: bytes) -> None:
+        """Decide about a message that waits for nothing any more."""
+        self._apply(self._guard.from_client(line), self._to_server, self._to_client, line)
 
     def _cancels_delayed(self, line: bytes) -> bool:
         """Drop a delayed request that its client cancels; the server has never seen it."""
@@ -201,7 +245,11 @@ class Relay:
         return is_delayed
 
     def _apply(
-        self, verdict: Verdict, forward: Callable[[bytes], None], answer: Callable[[bytes], None]
+        self,
+        verdict: Verdict,
+        forward: Callable[[bytes], None],
+        answer: Callable[[bytes], None],
+        line: bytes,
     ) -> None:
         match verdict:
             case Forward():
@@ -211,7 +259,9 @@ class Relay:
             case Answer(raw):
                 answer(raw)
             case Hold(ask):
-                if ask is not None:
+                if ask is not None and self._meeting is not None:
+                    self._follow(self._meeting.asked(ask, line))
+                elif ask is not None:
                     self._to_client(ask)
             case Drop():
                 pass

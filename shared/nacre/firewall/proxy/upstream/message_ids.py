@@ -62,12 +62,12 @@ async def find_response_ids(raw: bytes) -> list[Id]:
     """Return the ids of the responses, without parsing a large message in this thread."""
     if len(raw) < LARGE_RESULT_BYTES:
         return response_ids(raw)
-    id_ = _id_at_an_end(raw)
+    id_ = id_of_large_response(raw)
     return await asyncio.to_thread(response_ids, raw) if id_ is None else [id_]
 
 
-def _id_at_an_end(raw: bytes) -> Id | None:
-    """Return the id of a message whose first or last bytes show that it is a response."""
+def id_of_large_response(raw: bytes) -> Id | None:
+    """Return the id of a large message whose first or last bytes show that it is a response."""
     head = _HEAD.match(raw)
     if head is None:
         return None

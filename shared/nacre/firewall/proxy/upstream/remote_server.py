@@ -2,6 +2,7 @@
 
 import ssl
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from http import HTTPStatus
 
 from nacre.core.errors import ConfigurationError, InvalidInputError, UnavailableError
@@ -37,6 +38,13 @@ class RemoteServer:
             outgoing=outgoing, tls=tls, timeout_hint="; --timeout changes how long is waited"
         )
         self._http: HttpClient | BearerClient = self._client
+        self._more: Mapping[str, str] = {}
+
+    def with_headers(self, headers: Mapping[str, str]) -> "RemoteServer":
+        """Return the same server for a caller whose headers go with each request."""
+        server = copy(self)
+        server._more = headers
+        return server
 
     def use_login(self, bearer: Bearer) -> None:
         """Send the tokens of a login with every request, unless a header gives one."""
@@ -58,6 +66,8 @@ class RemoteServer:
         """
         wait = self._seconds if seconds is None else seconds
         target, body = address or self.address, whole(body)
+        if self._more:
+            headers = {**self._more, **headers}
         for _ in range(UPSTREAM_REDIRECTS):
             lines = self._lines(method, target, headers, body)
             try:

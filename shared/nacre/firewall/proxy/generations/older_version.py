@@ -1,0 +1,42 @@
+"""A client and a server that both open sessions, where the server answers with a newer version.
+
+Most clients would leave. The versions differ in nothing but batches that a client sees only if it
+asks for it, so the client gets the version that it named, and its batches are taken apart.
+"""
+
+from nacre.firewall.enforce.json_edits import with_value
+from nacre.firewall.proxy.generations.batches import Batches
+from nacre.firewall.proxy.generations.steps import Step, encoded
+
+
+class OlderVersion:
+    """Translates the messages of one session of a client with this version."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+        self._batches = Batches(version)
+
+    def begin(self, opened: bytes) -> list[Step]:
+        """Return the server's answer to `initialize` with the client's version."""
+        path = ("result", "protocolVersion")
+        return [Step("client", with_value(opened, path, encoded(self._version)))]
+
+    @property
+    def waits(self) -> bool:
+        """False: every message of the client goes on at once."""
+        return False
+
+    def from_client(self, raw: bytes) -> list[Step]:
+        """Take a batch apart."""
+        if not self._batches.is_batch(raw):
+            return [Step("server", raw)]
+        return [Step("server", part) for part in self._batches.parts(raw)]
+
+    def from_server(self, raw: bytes) -> list[Step]:
+        """Keep the answers to a batch until all are there."""
+        return self._batches.gathered([Step("client", raw)])
+
+    def asked(self, raw: bytes, about: bytes) -> list[Step]:
+        """Take a question of the guard about a message that it holds."""
+        del about
+        return [Step("client", raw)]
