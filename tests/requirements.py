@@ -53,6 +53,7 @@ REQUIREMENTS: dict[str, str] = {
     "002.external.http": "tools of an upstream HTTP server are reachable",
     "002.external.login": "each owner logs in to an upstream server by OAuth, and calls use that owner's login alone",
     "002.external.hanging": "a list waits once for a server that hangs, and others do not wait for it",
+    "002.external.profiles": "a caller in a profile reaches and learns of nothing outside of it",
     "002.external.failing-calls": "a server whose calls fail is left alone, though its lists succeed",
     "002.external.login-renewal": "one thread of one process renews a login at a time",
     "002.names.qualified": "clients see mcp__{server}__{tool}; inside, a tool has its short name",

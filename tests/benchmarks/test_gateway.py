@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -20,7 +21,7 @@ from nacre.gateway.catalogue.store import Entry, StoredCatalogue
 from nacre.gateway.servers.config import server_from
 from nacre.ports.upstream import Offered
 from tests.infra.declared import ROOT
-from tests.scaffolding.gateway_world import World, world
+from tests.scaffolding.gateway_world import EVERYTHING_GOES, World, world
 
 pytestmark = pytest.mark.benchmark
 
@@ -61,7 +62,7 @@ SERVE = """
 import sys
 from pathlib import Path
 
-from tests.scaffolding.gateway_world import World, world
+from tests.scaffolding.gateway_world import EVERYTHING_GOES, World, world
 
 with world(Path(sys.argv[1]), {"null": {"url": f"http://127.0.0.1:{sys.argv[2]}/mcp"}}) as gateway:
     assert gateway.tools() == ["mcp__null__echo"]
@@ -197,7 +198,8 @@ def listed(gateway: World) -> set[str]:
     return {name.decode() for page in pages for name in re.findall(rb'"(mcp__[^"]+)"', page)}
 
 
-def test_a_list_of_many_servers_takes_little_processor_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("profile", ["", "every", "half"])
+def test_a_list_of_many_servers_takes_little_processor_time(tmp_path: Path, profile: str) -> None:
     """Everything is known: also one that is down delays nothing."""
     configs = {f"s{number:02}": {"command": "/no/such/program"} for number in range(SERVERS)}
     schema = {
@@ -207,7 +209,13 @@ def test_a_list_of_many_servers_takes_little_processor_time(tmp_path: Path) -> N
             for name in ("path", "query", "limit", "format")
         },
     }
-    with world(tmp_path / "w", configs, tools="all") as gateway:
+    profiles = "".join(
+        f'[profile.{name}]\nservers = {json.dumps(servers)}\ntools = ["t*", "other*"]\n'
+        for name, servers in (("every", list(configs)), ("half", list(configs)[: SERVERS // 2]))
+    )
+    policy = EVERYTHING_GOES + profiles
+    with world(tmp_path / "w", configs, policy=policy, tools="all") as laptop:
+        gateway = replace(laptop, principal=replace(laptop.principal, profile=profile))
         catalogue = StoredCatalogue(lambda: gateway.laptop.data)
         now = system_clock().timestamp()
         entries = {}
@@ -231,6 +239,7 @@ def test_a_list_of_many_servers_takes_little_processor_time(tmp_path: Path) -> N
             taken.append(time.process_time() - begun)
         warm = median(taken) * 1000
 
-    print(f"{len(names)} tools, all pages: first {cold:.1f} ms, then {warm:.2f} ms")
-    assert len(names) == TOOLS
+    where = f"the profile {profile}" if profile else "no profile"
+    print(f"{where}: {len(names)} tools, all pages: first {cold:.1f} ms, then {warm:.2f} ms")
+    assert len(names) == (TOOLS if profile != "half" else 255)
     assert warm <= 10

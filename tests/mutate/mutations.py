@@ -89,8 +89,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "000.stdio.local-trust",
         "cli/serve/stdio_command.py",
-        "scopes=FULL)",
-        'scopes=frozenset({"mcp:read"}))',
+        "scopes=FULL",
+        'scopes=frozenset({"mcp:read"})',
     ),
     Mutation(
         "000.order.definition",
@@ -251,6 +251,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "gateway/catalogue/fetcher.py",
         "            left = fetch.began + GATHER_SECONDS - time.monotonic()",
         "            left = GATHER_SECONDS",
+    ),
+    Mutation(
+        "002.external.profiles",
+        "firewall/entry/mounted_servers.py",
+        "return profile.has_tool(place.server, place.name)",
+        "return True",
     ),
     Mutation(
         "002.external.failing-calls",
@@ -440,8 +446,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.transport.post",
         "protocol/http/endpoint_rules.py",
-        '_BEING_PATH = re.compile(r"/mcp(?:/',
-        '_BEING_PATH = re.compile(r"/rpc(?:/',
+        '_PATH = re.compile(r"/mcp(?:/',
+        '_PATH = re.compile(r"/rpc(?:/',
     ),
     Mutation(
         "003.transport.get",

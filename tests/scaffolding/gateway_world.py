@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ class World:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": dict(params or {})}
         request = parse_message(json.dumps(message).encode())
         assert isinstance(request, Request)
-        principal = Principal(self.principal.subject, self.principal.being_id, scopes)
+        principal = replace(self.principal, scopes=scopes)
         peer = Peer(capabilities=dict(capabilities or {}))
         begun = dispatcher(self.laptop.application).begin(
             request, Caller(version, principal, peer, None)

@@ -3,6 +3,7 @@
 import gc
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -76,6 +77,35 @@ def test_a_token_made_on_a_stack_passes_the_authorizer_until_it_is_revoked(
     assert reads == 1
     assert after == {"isAuthorized": True, "context": {"auth": "invalid"}}
     assert token["mcp_url"] == f"{MCP_URL}/{being['being_id']}"
+
+
+@pytest.mark.security
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+def test_a_token_of_a_stack_is_bound_to_a_profile_of_the_pushed_policy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def nacre(*arguments: str, code: int = 0) -> Any:
+        assert run_commands([*arguments, "--stack", DEPLOYED, "--json"]) == code
+        written = capsys.readouterr()
+        return written.err if code else json.loads(written.out)
+
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[profile.home]\nservers = ["garden"]\n')
+    with deployed(monkeypatch), dynamodb_over_http(_deployed()) as front:
+        being = nacre("being", "create", "Ann")
+        nacre("policy", "push", str(policy))
+        wrong = nacre("token", "create", "--scope", "full", "--profile", "Home", code=3)
+        token = nacre("token", "create", "--scope", "full", "--profile", "home")
+        handle = authorizer_handler(token_lookup(_lambda_settings(_tokens_table(), front.url)))
+        said: Any = handle({"identitySource": [f"Bearer {token['token']}"]}, None)
+        del handle
+        gc.collect()
+
+    assert "has no profile 'Home'\nhint: it has home" in wrong
+    assert said["context"]["profile"] == token["profile"] == "home"
+    assert token["mcp_url"] == f"{MCP_URL}/home?being_id={being['being_id']}"
 
 
 def test_functions_on_aws_share_their_signing_keys() -> None:

@@ -26,6 +26,7 @@ NacreError
 ├── NotFoundError                  a named thing does not exist
 │   ├── UnknownBeingError
 │   ├── UnknownMethodError
+│   ├── UnknownProfileError
 │   └── UnknownResourceError
 ├── RateLimitedError               too many attempts; it says when to come back
 ├── ConflictError                  the state is not what the write required
@@ -258,6 +259,15 @@ class UnknownBeingError(NotFoundError):
 
     def __init__(self) -> None:
         super().__init__("there is no such Being")
+
+
+class UnknownProfileError(NotFoundError):
+    """The policy has no profile of this name; the message does not repeat it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "there is no such profile; the owner's policy defines them as [profile.NAME]"
+        )
 
 
 class UnknownMethodError(NotFoundError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nacre.access.scopes import authorize
 from nacre.access.tokens.authentication import Gate, is_being_id
 from nacre.being.application import Application
+from nacre.core.bounded_cache import BoundedCache
 from nacre.core.errors import ForbiddenError, NacreError, UnauthorizedError, UnavailableError
 from nacre.core.logs import Level, Log, where
 from nacre.core.traces import recorder
@@ -14,17 +15,18 @@ from nacre.protocol.dispatch.methods import Dispatcher
 from nacre.protocol.http import error_map
 from nacre.protocol.http.allowed_origins import Fences
 from nacre.protocol.http.challenge import metadata_url, www_authenticate
-from nacre.protocol.http.endpoint_rules import Admit, Endpoint, being_in
+from nacre.protocol.http.endpoint_rules import Admit, Endpoint, part_in
 from nacre.protocol.http.headers import annotated
 from nacre.protocol.http.http_messages import HttpReply, HttpRequest
 from nacre.protocol.http.legacy_clients import Peers
 from nacre.protocol.http.server_address import base_of
-from nacre.protocol.principal import Principal
-from nacre.protocol.surface import Definitions, Surface
+from nacre.protocol.principal import Principal, is_profile_name
+from nacre.protocol.surface import Definitions, Surface, part_of
 
 if TYPE_CHECKING:
     from nacre.protocol.changes import Changes
 
+_MAX_LISTS = 64  # of tools, as callers in profiles see them
 _NAME = 200  # characters of a tool's name, as in the audit
 BaseOf = Callable[[HttpRequest], str | None]
 """From a request to the address it was sent to; None if its Host header is not a name."""
@@ -81,9 +83,9 @@ def endpoint(
         address = None if base is None else base(request)
         if address is None:
             return www_authenticate(error)
-        named = being_in(request.path)
-        being = named if named is not None and is_being_id(named) else None
-        metadata = metadata_url(address, being_id=being)
+        named = part_in(request.path)
+        is_part = named is not None and (is_being_id(named) or is_profile_name(named))
+        metadata = metadata_url(address, part=named if is_part else None)
         return www_authenticate(error, resource_metadata=metadata)
 
     return Endpoint(
@@ -127,19 +129,22 @@ class MirroredSchemas:
 
     def __init__(self, surface: Surface) -> None:
         self._surface = surface
-        self._known: tuple[Definitions, dict[str, Mapping[str, Any]]] | None = None
+        self._known: BoundedCache[int, tuple[Definitions, dict[str, Mapping[str, Any]]]] = (
+            BoundedCache(_MAX_LISTS)
+        )
 
-    def of(self, tool: str) -> Mapping[str, Any] | None:
+    def of(self, tool: str, principal: Principal | None = None) -> Mapping[str, Any] | None:
         """Return the tool's schema if it mirrors parameters in headers, else None."""
-        definitions = self._surface.tools()
-        if self._known is None or self._known[0] is not definitions:
+        definitions = part_of(self._surface, principal).tools()
+        cached = self._known.get(id(definitions))
+        if cached is None or cached[0] is not definitions:
             mirrored = {
                 str(definition["name"]): definition["inputSchema"]
                 for definition in definitions
                 if any(annotated(definition["inputSchema"]))
             }
-            self._known = (definitions, mirrored)
-        return self._known[1].get(tool)
+            cached = self._known[id(definitions)] = (definitions, mirrored)
+        return cached[1].get(tool)
 
 
 class CallLog:

@@ -18,6 +18,7 @@ from nacre.protocol.wrapped_surface import WrappedSurface
 if TYPE_CHECKING:
     from nacre.firewall.entry.guarded_surface import GuardedSurface
     from nacre.firewall.entry.mounted_servers import Kind, PinHold, Place
+    from nacre.firewall.entry.profile_surface import ProfileSurface
     from nacre.firewall.rules.rule import Surroundings
     from nacre.gateway.mounts import Mounts
 
@@ -183,7 +184,7 @@ class JoinedSurface(WrappedSurface):
 
 
 def capability_tools(
-    surface: "GuardedSurface", principal: Principal | None
+    surface: "GuardedSurface | ProfileSurface", principal: Principal | None
 ) -> list[dict[str, str]]:
     """Return the tools of other servers that this caller sees, as `get_context` names them.
 
@@ -216,6 +217,11 @@ class LazyMounts:
     def place(self, kind: "Kind", name: str) -> "Place | None":
         """Return the place of a name; None for a name of this server."""
         return None if _is_own(kind, name) else self._mounts().place(kind, name)
+
+    def template_place(self, template: str) -> "Place | None":
+        """Return the place of a resource template; None for one of this server."""
+        is_own = template.startswith(OWN_SCHEMES)
+        return None if is_own else self._mounts().template_place(template)
 
     def where(self, server: str) -> "Surroundings":
         """Return the machine and folders that a server runs in."""

@@ -11,7 +11,13 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from nacre.core.bounded_cache import BoundedCache
-from nacre.core.errors import InvalidParamsError, NacreError, RateLimitedError, UnavailableError
+from nacre.core.errors import (
+    InvalidParamsError,
+    NacreError,
+    RateLimitedError,
+    UnavailableError,
+    UnknownProfileError,
+)
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import (
     CHANGES_SECONDS,
@@ -27,6 +33,7 @@ from nacre.protocol.surface import (
     SelectiveSource,
     Surface,
     VersionedSource,
+    part_of,
 )
 
 Tell = Callable[[str, Mapping[str, Any]], None]
@@ -45,6 +52,7 @@ _UPDATED = "notifications/resources/updated"
 
 def definitions(surface: Surface, kind: str, principal: Principal | None) -> Definitions:
     """Return a list as this caller sees it."""
+    surface = part_of(surface, principal)
     match kind:
         case "tools":
             if isinstance(surface, SelectiveSource):
@@ -225,7 +233,10 @@ class Changes:
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:
         methods = set()
         for kind, old in list(seen.lists.items()):
-            now = definitions(self._surface, kind, principal)
+            try:
+                now = definitions(self._surface, kind, principal)
+            except UnknownProfileError:
+                now = ()  # it is gone, and may come back
             if now is old or now == old:
                 continue
             seen.lists[kind] = now
@@ -240,10 +251,10 @@ class Changes:
                 yield _UPDATED, {"uri": uri}
 
     def _version(self, principal: Principal | None, uri: str) -> object | None:
-        surface = self._surface
-        if not isinstance(surface, VersionedSource):
-            return None
         try:
+            surface = part_of(self._surface, principal)
+            if not isinstance(surface, VersionedSource):
+                return None
             return surface.resource_version(uri, principal)
         except NacreError:
             return None  # it cannot be read now

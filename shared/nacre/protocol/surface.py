@@ -1,8 +1,9 @@
 """The interface of a server: its tools, resources and prompts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from nacre.core.errors import ForbiddenError
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 
@@ -112,6 +113,17 @@ class RedirectingSource(Protocol):
         ...
 
 
+class DividedSource(Protocol):
+    """A server of which callers in a profile see a part."""
+
+    def part_for(self, principal: Principal) -> "Surface":
+        """Return the part that a caller in a profile sees; the same object each time.
+
+        Raises UnknownProfileError if there is no such profile now.
+        """
+        ...
+
+
 class ResourceSource(Protocol):
     """Resources by URI."""
 
@@ -173,3 +185,16 @@ class Surface(ToolSource, ResourceSource, PromptSource, Protocol):
     def instructions(self) -> str | None:
         """Guidance for a model that uses the server."""
         ...
+
+
+def part_of(surface: Surface, principal: Principal | None) -> Surface:
+    """Return the whole server, or for a caller in a profile the part that it sees.
+
+    Raises ForbiddenError for a server that has no parts, and UnknownProfileError.
+    """
+    if principal is None or not principal.profile:
+        return surface
+    part_for: Callable[[Principal], Surface] | None = getattr(surface, "part_for", None)
+    if part_for is None:
+        raise ForbiddenError("this server has no profiles")
+    return part_for(principal)

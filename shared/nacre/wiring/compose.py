@@ -364,7 +364,10 @@ class Home:
     def _capabilities(self, context: "Context") -> list[dict[str, str]]:
         from nacre.gateway.joined_surface import capability_tools
 
-        return capability_tools(self.surface, context.principal)
+        principal = context.principal
+        if principal is None or not principal.profile:
+            return capability_tools(self.surface, principal)
+        return capability_tools(self.surface.part_for(principal), principal)
 
     @lazy
     def orders(self) -> "Orders":

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nacre.access.oauth.client_metadata import document_host
 from nacre.access.oauth.redirects import checked_redirect, is_loopback, is_registered
-from nacre.access.oauth.server_metadata import being_of_resource
+from nacre.access.oauth.server_metadata import part_of_resource
 from nacre.access.tokens.token_format import form, kind_of
 from nacre.core.errors import OAuthError
 from nacre.protocol.http.server_address import base_of, resource_of
@@ -73,7 +73,7 @@ def test_a_document_is_at_a_public_name_and_nowhere_else(text: str) -> None:
 @given(texts)
 def test_a_resource_is_this_servers_or_refused(text: str) -> None:
     try:
-        being = being_of_resource(text, BASE)
+        being = part_of_resource(text, BASE)
     except OAuthError:
         return
     named = resource_of(BASE, being)

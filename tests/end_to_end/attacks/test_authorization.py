@@ -117,7 +117,7 @@ def test_a_host_of_the_internet_keeps_its_port(browser: Browser, place: Site) ->
         ({"response_type": None}, "unsupported_response_type"),
         ({"response_mode": "fragment"}, "invalid_request"),
         ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
-        ({"resource": "BASE/mcp/not-a-being"}, "invalid_target"),
+        ({"resource": "BASE/mcp/Not-a-being"}, "invalid_target"),
         ({"resource": "BASE/mcpx"}, "invalid_target"),
         ({"resource": "BASE/mcp#x"}, "invalid_target"),
         ({"resource": "https://[/mcp"}, "invalid_target"),

@@ -14,7 +14,7 @@ from nacre.access.oauth.redirects import (
     is_private_scheme,
     is_registered,
 )
-from nacre.access.oauth.server_metadata import being_of_resource, requested_scopes
+from nacre.access.oauth.server_metadata import part_of_resource, requested_scopes
 from nacre.access.tokens.token_check import admission, bearer_token
 from nacre.access.tokens.token_format import form, hint, kind_of
 from nacre.core.errors import InvalidInputError, OAuthError
@@ -174,6 +174,6 @@ def _host(text: str) -> None:
 
 def _resource(text: str) -> None:
     assert requested_scopes(text)
-    being = being_of_resource(text, BASE)
+    being = part_of_resource(text, BASE)
     assert "nacre.example" in text.lower()
     assert being is None or being in text

@@ -55,7 +55,7 @@ def test_the_body_repeats_the_challenge() -> None:
 
 def test_metadata_has_its_place_at_the_root_of_the_host() -> None:
     assert metadata_url("https://nacre.example/") == URL
-    assert metadata_url("https://nacre.example", being_id="b") == f"{URL}/b"
+    assert metadata_url("https://nacre.example", part="b") == f"{URL}/b"
 
 
 @given(st.text())

@@ -482,7 +482,7 @@ def test_a_fault_at_the_door_is_an_answer_too() -> None:
         rules=Rules(),
         admit=broken,
         challenge=challenge,
-        schema_of=lambda _: None,
+        schema_of=lambda _name, _principal: None,
     )
     done = served.begin(HttpRequest("POST", "/mcp", {}, {}, b"{}"))
 

@@ -6,7 +6,8 @@ from random import Random
 
 from nacre.access.oauth.clients import OAuthClient
 from nacre.access.oauth.redirects import checked_redirect, is_registered
-from nacre.access.oauth.server_metadata import being_of_resource, requested_scopes
+from nacre.access.oauth.server_metadata import part_of_resource, requested_scopes
+from nacre.access.tokens.authentication import is_being_id
 from nacre.access.tokens.secret_rows import SecretRows
 from nacre.core.clock import Clock
 from nacre.core.errors import ConditionFailedError, OAuthError
@@ -14,14 +15,17 @@ from nacre.core.ids import long_secret
 from nacre.core.lazy_dataclasses import asdict, dataclass
 from nacre.core.limits import CONSENT_SECONDS, MAX_URI_LENGTH
 from nacre.ports.items.table import Compare, Item, Table, fields_in
-from nacre.protocol.http.server_address import resource_of
+from nacre.protocol.http.server_address import profile_in, resource_of
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")  # a SHA-256 in base64url
 
 
 @dataclass(frozen=True, slots=True)
 class AccessRequest:
-    """A client's request for access; `being_id` is set when it names the endpoint of one Being."""
+    """A client's request for access; `being_id` is set when it names the endpoint of one Being.
+
+    The `resource` names the profile that the client asks for, if it asks for one.
+    """
 
     client_id: str
     client_name: str
@@ -32,6 +36,11 @@ class AccessRequest:
     resource: str
     being_id: str | None
     scopes: frozenset[str]
+
+    @property
+    def profile(self) -> str | None:
+        """The profile that the tokens will be bound to, None for access to everything."""
+        return profile_in(self.resource)
 
 
 def requested_redirect(fields: Mapping[str, str], client: OAuthClient) -> str:
@@ -73,7 +82,7 @@ def read_access_request(
     state = fields.get("state")
     if state is not None and len(state) > MAX_URI_LENGTH:
         raise OAuthError("invalid_request", "the state is too long")
-    being_id = being_of_resource(fields.get("resource"), base)
+    part = part_of_resource(fields.get("resource"), base)
     return AccessRequest(
         client_id=client.client_id,
         client_name=client.name,
@@ -81,8 +90,8 @@ def read_access_request(
         redirect_uri=redirect_uri,
         state=state,
         challenge=challenge,
-        resource=resource_of(base, being_id),
-        being_id=being_id,
+        resource=resource_of(base, part),
+        being_id=part if part is not None and is_being_id(part) else None,
         scopes=requested_scopes(fields.get("scope")),
     )
 

@@ -13,6 +13,7 @@ from nacre.core.limits import ACCESS_TOKEN_SECONDS, GRANT_DAYS, REFRESH_TOKEN_DA
 from nacre.core.token_prefixes import OAUTH_ACCESS, OAUTH_REFRESH
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Item, Key, Value, fields_in, read_time
+from nacre.protocol.http.server_address import profile_in
 
 _SCHEMA = ItemSchema("grant", 1)
 
@@ -32,6 +33,11 @@ class Grant:
     created: datetime
     used: datetime
     expires: datetime
+
+    @property
+    def profile(self) -> str:
+        """The profile that its tokens are bound to, or ""."""
+        return profile_in(self.resource) or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,7 @@ def access_row(
         label=grant.client_name,
         client=grant.client_id,
         resource=grant.resource,
+        profile=profile_in(grant.resource) or "",
     )
     row = {**token_item(record, sha256), "grant_id": grant.grant_id}
     return [sha256, int(record.expires.timestamp())], row

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from nacre.access.tokens.authentication import is_being_id
 from nacre.core.errors import OAuthError
 from nacre.protocol.http.server_address import ENDPOINT
-from nacre.protocol.principal import READ, WRITE
+from nacre.protocol.principal import READ, WRITE, is_profile_name
 
 AUTH_METHODS = ("none", "client_secret_post", "client_secret_basic")
 """How a client may authenticate."""
@@ -14,8 +14,8 @@ AUTH_METHODS = ("none", "client_secret_post", "client_secret_basic")
 _MAX_RESOURCE_LENGTH = 1000
 
 
-def being_of_resource(resource: str | None, base: str) -> str | None:
-    """Return the id of the Being that a resource names, None for the endpoint of all Beings.
+def part_of_resource(resource: str | None, base: str) -> str | None:
+    """Return the Being's id or the profile that a resource names, None for the whole endpoint.
 
     Raises OAuthError for a resource of another server.
     """
@@ -31,9 +31,9 @@ def being_of_resource(resource: str | None, base: str) -> str | None:
     if is_this_server and is_plain:
         if path in ("", ENDPOINT):
             return None
-        being = path.removeprefix(f"{ENDPOINT}/")
-        if path.startswith(f"{ENDPOINT}/") and is_being_id(being):
-            return being
+        part = path.removeprefix(f"{ENDPOINT}/")
+        if path.startswith(f"{ENDPOINT}/") and (is_being_id(part) or is_profile_name(part)):
+            return part
     raise _foreign_resource()
 
 

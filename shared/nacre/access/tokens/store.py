@@ -29,7 +29,7 @@ from nacre.ports.items.table import (
     read_time,
 )
 
-_SCHEMA = ItemSchema("token", TOKEN_SCHEMA)
+_SCHEMA = ItemSchema("token", TOKEN_SCHEMA, {1: lambda item: item})
 _TIMES = ("created", "expires", "revoked")
 
 
@@ -49,6 +49,7 @@ class TokenRecord:
     client: str | None = None
     resource: str | None = None
     revoked: datetime | None = None
+    profile: str = ""
 
     def state(self, now: datetime) -> str:
         """Return `active`, `revoked` or `expired`."""
@@ -84,6 +85,7 @@ class TokenStore:
         label: str = "",
         client: str | None = None,
         resource: str | None = None,
+        profile: str = "",
     ) -> NewToken:
         """Issue a new token; only its hash is stored."""
         if not timedelta(0) < lifetime <= timedelta(days=LONGEST_TOKEN_DAYS):
@@ -105,6 +107,7 @@ class TokenStore:
             label=checked_name(label, kind="label") if label else "",
             client=client,
             resource=resource,
+            profile=profile,
         )
         self._table.put(token_item(record, digest(token)), when=Absent())
         return NewToken(token, record)
@@ -173,7 +176,7 @@ def token_item(record: TokenRecord, sha256: str) -> Item:
     retention = timedelta(days=TOKEN_ROW_DAYS if record.kind == API else 0)
     item: Item = {
         **Key(*token_key(sha256)).attributes(),
-        SCHEMA: _SCHEMA.version,
+        SCHEMA: _SCHEMA.version if record.profile else 1,
         "gsi2pk": _being_index(record.being_id),
         "gsi2sk": record.token_id,
         "kind": record.kind,
@@ -197,6 +200,8 @@ def token_item(record: TokenRecord, sha256: str) -> Item:
         }
     if record.resource is not None:
         item["resource"] = record.resource
+    if record.profile:
+        item["profile"] = record.profile
     return item
 
 

@@ -12,8 +12,11 @@ from nacre.core.token_prefixes import API, OAUTH_ACCESS
 Lookup = Callable[[str], Mapping[str, object] | None]
 """Returns the stored row for a token's SHA-256; raises UnavailableError if it cannot tell."""
 
-TOKEN_SCHEMA = 1
-"""The version of a stored row. Newer rows are refused: they may restrict their token further."""
+TOKEN_SCHEMA = 2
+"""The newest version of a stored row. Newer rows are refused: they may restrict a token further.
+
+A row of version 2 binds its token to a profile, which a reader of version 1 would not notice.
+"""
 
 INVALID: Mapping[str, str] = {"auth": "invalid"}
 _MAX_HEADER = 256  # a scheme, blanks and 53 characters; longer ones are not parsed
@@ -33,10 +36,14 @@ def admission(authorization: str | None, lookup: Lookup, *, now: float) -> Mappi
     if kind not in (API, OAUTH_ACCESS):
         return INVALID
     row = lookup(digest(token))
-    if row is None or row.get("schema", TOKEN_SCHEMA) != TOKEN_SCHEMA or row.get("kind") != kind:
+    if row is None or row.get("kind") != kind:
+        return INVALID
+    schema, profile = row.get("schema", 1), row.get("profile")
+    if schema not in (1, TOKEN_SCHEMA) or (schema == TOKEN_SCHEMA) is not bool(profile):
         return INVALID
     if not is_live(row, now=now):
         return INVALID
+    bound = {"profile": str(profile)} if profile else {}
     return {
         "auth": "ok",
         "kind": kind,
@@ -45,6 +52,7 @@ def admission(authorization: str | None, lookup: Lookup, *, now: float) -> Mappi
         "scopes": str(row["scopes"]),
         "client": str(row.get("client") or ""),
         "resource": str(row.get("resource") or ""),
+        **bound,
     }
 
 

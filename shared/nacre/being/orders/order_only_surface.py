@@ -7,7 +7,7 @@ from nacre.access.scopes import ORDER_PREFIX
 from nacre.core.errors import NotFoundError, UnknownResourceError
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
-from nacre.protocol.surface import Definitions, Surface, WireTool
+from nacre.protocol.surface import Definitions, Surface, WireTool, part_of
 from nacre.protocol.wrapped_surface import WrappedSurface
 
 
@@ -17,11 +17,21 @@ class OrderOnlySurface(WrappedSurface):
     def __init__(self, inner: Surface) -> None:
         super().__init__(inner)
         self._cache: tuple[Definitions, Definitions] | None = None
+        self._part: OrderOnlySurface | None = None
 
     @property
     def instructions(self) -> str | None:
         """None: the inner server's instructions are about tools that are not shown."""
         return None
+
+    def part_for(self, principal: Principal) -> Surface:
+        """Return the order tool of the part that a caller in a profile sees."""
+        inner = part_of(self._inner, principal)
+        if inner is self._inner:
+            return self
+        if self._part is None or self._part._inner is not inner:
+            self._part = OrderOnlySurface(inner)
+        return self._part
 
     def tools(self) -> Definitions:
         """Return the order tool."""

@@ -79,6 +79,7 @@ class TaskRequests:
             llm_api_key=context.llm_api_key,
             trace=context.trace,
             handler_state=context.handler_state,
+            profile=principal.profile,
         )
         task = self.store.create(call, group=checked_group(group))
         try:
@@ -114,7 +115,8 @@ class TaskRequests:
     def _own_task(self, task_id: str, principal: Principal) -> Task:
         task = self.store.find(principal.being_id, task_id) if _is_id(task_id) else None
         # The error is the same for other callers' tasks and for unknown ones.
-        if task is None or task.subject != principal.subject:
+        owner = None if task is None else (task.subject, task.profile)
+        if task is None or owner != (principal.subject, principal.profile):
             raise NotFoundError("Task not found: it does not exist, or its time is over")
         return task
 

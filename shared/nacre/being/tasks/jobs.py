@@ -199,7 +199,7 @@ def _context(call: TaskCall, channel: TaskChannel, run: TaskAttempt) -> Context:
     return Context(
         request_id=run.id,
         version=call.version,
-        principal=Principal(call.subject, call.being_id, call.scopes, call.client),
+        principal=Principal(call.subject, call.being_id, call.scopes, call.client, call.profile),
         client_info=call.client_info,
         capabilities=call.capabilities,
         llm_api_key=call.llm_api_key,

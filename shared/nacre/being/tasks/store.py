@@ -95,6 +95,8 @@ class TaskStore:
             "round": 0,
             "group": group,
         }
+        if call.profile:
+            head["profile"] = call.profile
         if "blob" in attributes:
             head["call_blob"] = attributes["blob"]
         exists = Check(Key(f"B#{being_id}", "META"), Present())

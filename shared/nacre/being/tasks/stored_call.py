@@ -91,6 +91,7 @@ class StoredCalls:
             client_info=fields["client_info"],
             capabilities=fields["capabilities"],
             trace=fields.get("trace", {}),
+            profile=task.profile,
             answers=answers_in(item),
             llm_api_key=key,
             notes=_object(item, "notes"),

@@ -57,6 +57,7 @@ class Task:
     tries: int  # deliveries of the latest job
     encoded_questions: bytes | None = field(default=None, repr=False)
     call_blob: str | None = None  # the blob of a call that is too large for an item
+    profile: str = ""  # of the principal; it does not see the task from another one
 
     @property
     def head(self) -> Key:
@@ -103,6 +104,7 @@ class TaskCall:
     notes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     handler_state: Mapping[str, Any] = field(default_factory=dict, repr=False)
     trace: Mapping[str, str] = field(default_factory=dict, repr=False)
+    profile: str = ""
 
 
 def read_task(item: Item) -> Task:
@@ -125,6 +127,7 @@ def read_task(item: Item) -> Task:
         tries=_int(item.get("tries", 0)),
         encoded_questions=questions if isinstance(questions, bytes) else None,
         call_blob=blob if isinstance(blob, str) else None,
+        profile=str(item.get("profile", "")),
     )
 
 

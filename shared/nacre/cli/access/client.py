@@ -22,7 +22,8 @@ def list_clients(*, as_json: bool, place: Place) -> None:
     """List the clients that an owner has connected, oldest first."""
     home = place.open()
     facts = [_facts(home, grant) for grant in _grants(home, place)]
-    columns = ("grant_id", "client", "verified_by", "being", "scope", "used", "expires")
+    bound = ("profile",) if any(fact["profile"] for fact in facts) else ()
+    columns = ("grant_id", "client", "verified_by", "being", "scope", *bound, "used", "expires")
     head = [_HEADS.get(column, column.upper()) for column in columns]
     rows = [[fact[column] or "-" for column in columns] for fact in facts]
     empty = "No client is connected; give a client the server's URL."
@@ -76,6 +77,7 @@ def _facts(home: Home, grant: Grant) -> dict[str, str]:
         "being": being.name if being else "",
         "scope": scope_name(grant.scopes),
         "resource": grant.resource,
+        "profile": grant.profile,
         "created": iso_time(grant.created),
         "used": iso_time(grant.used),
         "expires": iso_time(grant.expires),

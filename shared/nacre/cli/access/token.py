@@ -58,11 +58,23 @@ def token() -> None:
     help="How long it is valid, such as 90d, 12h or 30m.",
 )
 @click.option("--label", default="", help="A label to recognize it by in the list.")
+@click.option(
+    "--profile",
+    default="",
+    metavar="NAME",
+    help="Bind it to a profile of the policy: it reaches nothing else.",
+)
 @json_option
 @being_options
-def create(scope: str, ttl: timedelta, label: str, *, as_json: bool, place: Place) -> None:
+def create(
+    scope: str, ttl: timedelta, label: str, profile: str, *, as_json: bool, place: Place
+) -> None:
     """Create an API token for a Being. It is shown only once."""
     home, being = place.open_being()
+    if profile:
+        from nacre.cli.policy.policy_file import profile_named
+
+        profile_named(home.policies.of(being.being_id).policy, profile)
     issued = home.tokens.issue(
         API,
         being_id=being.being_id,
@@ -70,16 +82,18 @@ def create(scope: str, ttl: timedelta, label: str, *, as_json: bool, place: Plac
         scopes=SCOPES_BY_NAME[scope],
         lifetime=ttl,
         label=label,
+        profile=profile,
     )
-    url = {"mcp_url": f"{home.ports.mcp_url}/{being.being_id}"} if home.ports.mcp_url else {}
+    part = f"{profile}?being_id={being.being_id}" if profile else being.being_id
+    url = {"mcp_url": f"{home.ports.mcp_url}/{part}"} if home.ports.mcp_url else {}
     if as_json:
         show_json({"token": issued.token, **_facts(issued.record, being.name), **url})
         return
     click.echo(issued.token)
     record = issued.record
     click.echo(
-        f"{record.token_id}: {scope} token for {being.name}, until {iso_time(record.expires)}. "
-        "It is not shown again.",
+        f"{record.token_id}: {scope} token for {being.name}{_in_profile(record)}, until "
+        f"{iso_time(record.expires)}. It is not shown again.",
         err=True,
     )
     if url:
@@ -96,7 +110,8 @@ def list_tokens(*, as_json: bool, place: Place) -> None:
     """
     home, being = place.open_being()
     facts = [_facts(record, being.name) for record in home.tokens.of_being(being.being_id)]
-    columns = ("token_id", "hint", "scope", "state", "expires", "label", "client")
+    bound = ("profile",) if any(fact["profile"] for fact in facts) else ()
+    columns = ("token_id", "hint", "scope", *bound, "state", "expires", "label", "client")
     head = [column.upper().replace("TOKEN_ID", "ID") for column in columns]
     rows = [[fact[column] or "-" for column in columns] for fact in facts]
     empty = f"{being.name} has no token; create one with 'nacre token create'."
@@ -134,6 +149,10 @@ def _now() -> datetime:
     return system_clock()
 
 
+def _in_profile(record: TokenRecord) -> str:
+    return f" in the profile {record.profile}" if record.profile else ""
+
+
 def _facts(record: TokenRecord, being: str) -> dict[str, str]:
     return {
         "token_id": record.token_id,
@@ -144,6 +163,7 @@ def _facts(record: TokenRecord, being: str) -> dict[str, str]:
         "state": record.state(_now()),
         "label": record.label,
         "client": record.client or "",
+        "profile": record.profile,
         "created": iso_time(record.created),
         "expires": iso_time(record.expires),
     }

@@ -26,6 +26,7 @@ from nacre.wiring.outgoing import outgoing_of
 from nacre.wiring.settings import Settings
 
 if TYPE_CHECKING:
+    from nacre.access.beings import Being
     from nacre.gateway.catalogue.in_process import InProcessServer
 
 _SOON = timedelta(days=7)
@@ -213,6 +214,37 @@ def _check_policy(home: Home, place: Place) -> Iterator[Finding]:
         elif line not in broken:  # one file is in force for all Beings
             broken.add(line)
             yield Finding("policy", "fail", line, "run 'nacre policy lint'")
+            continue
+        yield from _check_profiles(home, being)
+
+
+def _check_profiles(home: Home, being: "Being") -> Iterator[Finding]:
+    """Check that servers and tokens of profiles exist: a slip in a name reaches nothing."""
+    from nacre.cli.servers.server_lookup import configured
+    from nacre.core.own_server_name import OWN
+    from nacre.wiring.features.server_sources import own_servers
+
+    profiles = home.policies.of(being.being_id).policy.profiles
+    bound = {
+        record.profile
+        for record in home.tokens.of_being(being.being_id)
+        if record.profile and record.state(system_clock()) == "active"
+    }
+    check = f"profiles of {being.name}"
+    for name in sorted(bound - {profile.name for profile in profiles}):
+        problem = f"a token is bound to the profile {name!r}, which the policy does not have"
+        yield Finding(check, "warn", problem, f"write [profile.{name}], or revoke the token")
+    if not profiles:
+        return
+    servers = {OWN, *(config.name for _, config in configured(home))}
+    servers |= {server.name for server in own_servers(home.settings, lambda _text: None).servers}
+    for profile in profiles:
+        for server in profile.servers:
+            if server not in servers:
+                problem = (
+                    f"the profile {profile.name!r} names {server!r}, and there is no such server"
+                )
+                yield Finding(check, "fail", problem, "see 'nacre server list', then the policy")
 
 
 def _check_embedding(home: Home, place: Place) -> Iterable[Finding]:

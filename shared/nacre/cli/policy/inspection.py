@@ -17,10 +17,16 @@ from nacre.cli.policy.call_arguments import (
     tests_of,
 )
 from nacre.cli.policy.known_tools import definitions_in, pinned_definitions
-from nacre.cli.policy.policy_file import file_option, policy_file, policy_in_force, policy_option
+from nacre.cli.policy.policy_file import (
+    file_option,
+    policy_file,
+    policy_in_force,
+    policy_option,
+    profile_named,
+)
 from nacre.cli.policy.server_facts import ServerFacts
 from nacre.core.errors import InvalidInputError
-from nacre.core.lazy_dataclasses import asdict
+from nacre.core.lazy_dataclasses import asdict, replace
 from nacre.firewall.analysis.explain import explain, skipped_rules
 from nacre.firewall.analysis.fixtures import read_fixture
 from nacre.firewall.analysis.lint import lint
@@ -98,6 +104,9 @@ def _globs(policy: Policy) -> Iterator[str]:
 )
 @click.option("--server", default="", help="The server of the tool.")
 @click.option(
+    "--profile", "profile_name", default="", metavar="NAME", help="As for a caller in this profile."
+)
+@click.option(
     "--kernel",
     is_flag=True,
     help="Print the rights that --confine gives the process of --server; its command, after two "
@@ -112,6 +121,7 @@ def explain_command(
     chosen: Path | None,
     fixture: Path | None,
     server: str,
+    profile_name: str,
     home: str | None,
     bases: tuple[str, ...],
     tool: str | None,
@@ -136,13 +146,15 @@ def explain_command(
     if (tool is None) is (fixture is None):
         raise InvalidInputError("give TOOL with its arguments, or --fixture with a file")
     policy = policy_in_force(chosen, place)
+    profile = profile_named(policy, profile_name) if profile_name else None
+    policy = policy if profile is None else profile.policy
     servers = ServerFacts(place, home, bases)
     if fixture is not None:
         call = read_fixture(fixture, servers.of(read_fixture(fixture).server))
     else:
         params = {"name": tool, "arguments": arguments_of(arguments)}
         call = DescribedCall("tools/call", params, server, servers.of(server))
-    decision = decide(call, policy)
+    decision = decide(call, policy, profile)
     subject = subject_of(call)
     explanation = None if subject is None else explain(policy, subject, call.where)
     if explanation is not None and explanation.decision != decision:
@@ -259,7 +271,23 @@ def _proved(policy: Policy, shape: Shape, servers: ServerFacts) -> Proof:
         places = [servers.of(""), *(servers.of(name) for name in names)]
     places = [facts._replace(is_local=False, follow=None) for facts in places]
     proofs = [prove(policy, shape, facts) for facts in dict.fromkeys(places)]
+    proofs += _proved_in_profiles(policy, shape, servers)
     return min(proofs, key=lambda proof: (False, None, True).index(proof.holds))
+
+
+def _proved_in_profiles(policy: Policy, shape: Shape, servers: ServerFacts) -> Iterator[Proof]:
+    """Prove a shape for callers in each profile, on each of its servers."""
+    for profile in policy.profiles:
+        for server in profile.servers:
+            if not matches(shape.server, server):
+                continue
+            where = servers.of(server)._replace(is_local=False, follow=None)
+            proof = prove(profile.policy, replace(shape, server=server), where)
+            call = proof.counterexample
+            if call and call.kind == "tool" and not profile.has_tool(server, call.name):
+                reason = f"{proof.reason}, and whether the profile has such a tool is not known"
+                proof = Proof(None, f"in the profile {profile.name}: {reason}", proof.rule)
+            yield proof
 
 
 def _fixture(subject: Subject) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 import click
 
 from nacre.cli.being_options import Place
-from nacre.core.errors import NotFoundError
+from nacre.core.errors import NotFoundError, UnknownProfileError
 from nacre.firewall.policies.loader import read_policy
 from nacre.firewall.policies.stored_policy import BUILT_IN, GLOBAL, StoredPolicies
 from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.profile import Profile
 from nacre.firewall.rules.rule import Decision
 from nacre.ports.items.table import Key
 from nacre.wiring.data_folder import DATABASE
@@ -83,6 +84,18 @@ def _pushed(place: Place) -> Policy:
         owner = "" if in_force.scope == GLOBAL else f" of {place.being}"
         click.echo(f"Policy: pushed version {in_force.version}{owner}.", err=True)
     return in_force.policy
+
+
+def profile_named(policy: Policy, name: str) -> Profile:
+    """Return a profile of a policy; raises NotFoundError, which names those that it has."""
+    try:
+        return policy.profile(name)
+    except UnknownProfileError:
+        names = ", ".join(profile.name for profile in policy.profiles)
+        advice = f"it has {names}" if names else f"write [profile.{name[:40]}]"
+        raise NotFoundError(
+            f"the policy ({policy.source}) has no profile {name[:40]!r}; {advice}"
+        ) from None
 
 
 def why(policy: Policy, decision: Decision) -> str:

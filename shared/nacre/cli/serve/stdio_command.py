@@ -25,6 +25,7 @@ Options:
   --only-order     Show the tool that takes orders, and nothing else.
   --name NAME      Name of that tool: order_NAME. [default: the Being's]
   --being NAME     The Being, by name or id. [default: the only one]
+  --profile NAME   Serve only what is in this profile of the policy.
   --data-dir PATH  Data folder. [default: NACRE_HOME or the user's]
   --owner NAME     Whose Being. [default: me]
   --version        Print the version and exit.
@@ -35,6 +36,7 @@ _VALUED = {
     "--data-dir": "data_dir",
     "--owner": "owner",
     "--name": "name",
+    "--profile": "profile",
 }
 
 
@@ -68,6 +70,7 @@ def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
     from nacre.faces.stdio.interruptible_input import interruptible
     from nacre.faces.stdio.stdio_server import serve_stdio
     from nacre.protocol.principal import FULL, Principal
+    from nacre.protocol.surface import part_of
     from nacre.wiring.laptop import first_being, open_laptop
     from nacre.wiring.settings import Settings
 
@@ -90,6 +93,12 @@ def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
         if "being" not in values:
             first_being(laptop, owner)
         being = laptop.beings.choose(values.get("being"), owner=owner)
+        # Anyone who can start this process can also use the command line.
+        profile = values.get("profile", "")
+        principal = Principal(
+            subject="local", being_id=being.being_id, profile=profile, scopes=FULL
+        )
+        part_of(application.surface, principal)  # an unknown profile ends the command
         # A stray print must not reach the client.
         output, sys.stdout = sys.stdout.buffer, sys.stderr
         signal.signal(signal.SIGTERM, _end)
@@ -101,8 +110,7 @@ def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
             with interruptible(sys.stdin.buffer) as stdin:
                 serve_stdio(
                     application,
-                    # Anyone who can start this process can also use the command line.
-                    principal=Principal(subject="local", being_id=being.being_id, scopes=FULL),
+                    principal=principal,
                     stdin=stdin,
                     stdout=output,
                     log=log,

@@ -9,6 +9,7 @@ import click
 from nacre.cli.being_options import Place, being_options, combined
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.exit_codes import FAILURE, OK, tell
+from nacre.cli.policy.policy_file import profile_named
 from nacre.cli.wrap.client_config import program
 from nacre.core.errors import InvalidInputError
 from nacre.firewall.wrap.client_formats import CLIENTS, Client
@@ -46,6 +47,12 @@ _client_options = combined(
     help="The server's URL. [default: that of the running server, else the usual port]",
 )
 @click.option(
+    "--profile",
+    default="",
+    metavar="NAME",
+    help="Connect to this profile of the policy only.",
+)
+@click.option(
     "--hooks", "with_hooks", is_flag=True, help="Also add hooks, which recall and capture."
 )
 @being_options
@@ -56,6 +63,7 @@ def connect(
     dry_run: bool,
     as_json: bool,
     url: str,
+    profile: str,
     with_hooks: bool,
     place: Place,
 ) -> int:
@@ -77,7 +85,11 @@ def connect(
         return _show(_installed(connector_of(place)), as_json=as_json)
     if not dry_run:
         prepare_data_folder(place.folder())
-    connector = connector_of(place, url or _server_url(place))
+    if profile and not place.stack:
+        profile_named(place.open().policies.of(_being_id(place)).policy, profile)
+    if profile and url:
+        url = f"{url.rstrip('/')}/{profile}"
+    connector = connector_of(place, url or _server_url(place, profile), profile)
     clients = _chosen(connector, names, every=every)
     done = [connector.connect(client, rehearse=dry_run) for client in clients]
     if with_hooks:
@@ -112,14 +124,15 @@ def disconnect(
     return _show(done, as_json=as_json, rehearsed=dry_run)
 
 
-def connector_of(place: Place, url: str = "") -> "Connector":
+def connector_of(place: Place, url: str = "", profile: str = "") -> "Connector":
     """Return the connector of this machine. Only connecting needs the URL of the server."""
     from nacre.wiring.features.wrap import open_connector
 
     folder = Path(place.folder()).expanduser().absolute()
     being = ["--being", place.being] if place.being else []
     owner = ["--owner", place.owner] if place.owner else []
-    command = [*program(), "mcp-server", "--data-dir", str(folder), *owner, *being]
+    inside = ["--profile", profile] if profile else []
+    command = [*program(), "mcp-server", "--data-dir", str(folder), *owner, *being, *inside]
     return open_connector(folder, url, command)
 
 
@@ -129,8 +142,15 @@ def _hook_connector(place: Place) -> "HookConnector":
     return open_hook_connector(Path(place.folder()).expanduser().absolute(), program())
 
 
-def _server_url(place: Place) -> str:
-    """Return the URL of the running server, else the usual one, with the Being that is named."""
+def _being_id(place: Place) -> str | None:
+    return place.open_being()[1].being_id if place.being else None
+
+
+def _server_url(place: Place, profile: str = "") -> str:
+    """Return the URL of the running server, else the usual one, with the Being that is named.
+
+    A profile takes the place of the Being there, which the login chooses.
+    """
     from nacre.cli.serve.serve import PORT
     from nacre.wiring.server_registry import running_urls
     from nacre.wiring.settings import Settings
@@ -138,9 +158,8 @@ def _server_url(place: Place) -> str:
     public = Settings.from_environment().public_url
     usual = f"{public}/mcp" if public else f"http://127.0.0.1:{PORT}/mcp"
     url = next(iter(running_urls(Path(place.folder()).expanduser().absolute())), usual)
-    if place.being is None:
-        return url
-    return f"{url}/{place.open_being()[1].being_id}"
+    part = profile or _being_id(place)
+    return f"{url}/{part}" if part else url
 
 
 def _chosen(connector: "Connector", names: tuple[str, ...], *, every: bool) -> list[Client]:

@@ -8,14 +8,16 @@ from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
-from nacre.core.errors import InvalidInputError, NacreError, UnavailableError
+from nacre.core.errors import InvalidInputError, NacreError, UnavailableError, UnknownProfileError
 from nacre.core.limits import MAX_EVALUATED_CALLS
 from nacre.core.logs import Log, log_at, where
 from nacre.faces.aws_lambda.event_body import event_body
 from nacre.firewall.analysis.sample_call import DescribedCall, decide, read_call
 from nacre.firewall.content.digests import masked_name
 from nacre.firewall.enforce.message import parse
-from nacre.firewall.policies.stored_policy import Policies, PolicyInForce
+from nacre.firewall.policies.stored_policy import Policies
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.profile import Profile
 
 Event = Mapping[str, Any]
 
@@ -27,18 +29,25 @@ class Evaluator:
         self._policies = policies
         self._log = log
 
-    def evaluate(self, body: Any, being_id: str | None, *, token: str | None = None) -> Any:
-        """Return the verdict; raises InvalidInputError for a body that describes no call."""
+    def evaluate(
+        self, body: Any, being_id: str | None, *, token: str | None = None, profile: str = ""
+    ) -> Any:
+        """Return the verdict, as for a caller in a profile if one is given.
+
+        Raises InvalidInputError for a body that describes no call, and UnknownProfileError.
+        """
         started = perf_counter()
         several = body.get("calls") if isinstance(body, Mapping) and "calls" in body else None
         calls = [read_call(body, trusts_place=False)] if several is None else _calls(body)
         force = self._policies.of(being_id)
-        verdicts = [_verdict(call, force) for call in calls]
+        within = force.policy.profile(profile) if profile else None
+        decides = force.policy if within is None else within.policy
+        verdicts = [_verdict(call, decides, within) for call in calls]
         policy = {
             "scope": force.scope,
             "version": force.version,
-            "digest": force.policy.digest,
-            "mode": force.policy.settings.mode,
+            "digest": decides.digest,
+            "mode": decides.settings.mode,
         }
         milliseconds = round((perf_counter() - started) * 1000, 2)
         for call, verdict in zip(calls, verdicts, strict=True):
@@ -59,17 +68,21 @@ class Evaluator:
             return {**verdicts[0], "policy": policy}
         return {"calls": verdicts, "policy": policy}
 
-    def answer(self, raw: bytes, being_id: str, token: str | None) -> tuple[int, bytes]:
+    def answer(
+        self, raw: bytes, being_id: str, token: str | None, profile: str = ""
+    ) -> tuple[int, bytes]:
         """Return the HTTP status and the body of the answer to a request."""
         try:
-            answer = 200, self.evaluate(parse(raw), being_id, token=token)
+            answer = 200, self.evaluate(parse(raw), being_id, token=token, profile=profile)
         except Exception as error:  # noqa: BLE001 - any failure must deny the call
             answer = self._failure(error)
         return answer[0], _encoded(answer[1])
 
-    def of_event(self, event: Event, being_id: str, token: str | None) -> tuple[int, bytes]:
+    def of_event(
+        self, event: Event, being_id: str, token: str | None, profile: str = ""
+    ) -> tuple[int, bytes]:
         """Return the same for an event of API Gateway."""
-        return self.answer(event_body(event), being_id, token)
+        return self.answer(event_body(event), being_id, token, profile)
 
     def of_payload(self, event: object) -> dict[str, Any]:
         """Return the answer to a direct invocation: the payload is the body.
@@ -89,6 +102,7 @@ class Evaluator:
         if isinstance(error, NacreError):
             text = error.public or str(error)
             status = 400 if isinstance(error, InvalidInputError) else 503
+            status = 404 if isinstance(error, UnknownProfileError) else status
         if status >= 500:
             detail = str(error) if isinstance(error, UnavailableError) else None
             self._log.write("error", "policy", error=where(error), said=detail)
@@ -125,8 +139,8 @@ def _calls(body: Mapping[str, Any]) -> list[DescribedCall]:
     return [read_call(call, trusts_place=False) for call in calls]
 
 
-def _verdict(call: DescribedCall, force: PolicyInForce) -> dict[str, Any]:
-    decision = decide(call, force.policy)
+def _verdict(call: DescribedCall, policy: Policy, profile: Profile | None) -> dict[str, Any]:
+    decision = decide(call, policy, profile)
     verdict: dict[str, Any] = {
         "decision": decision.action,
         "rule": decision.rule,

@@ -44,7 +44,10 @@ def policy_handler(policies: OpenPolicies, log_level: str = "INFO", stack: str =
         being_id, token = context.get("being_id"), context.get("token_id")
         if context.get("auth") != "ok" or not isinstance(being_id, str) or not being_id:
             return _reply(401, REFUSED)
-        return _reply(*evaluator().of_event(event, being_id, token))
+        profile = context.get("profile", "")
+        if not isinstance(profile, str):
+            return _reply(401, REFUSED)
+        return _reply(*evaluator().of_event(event, being_id, token, profile))
 
     return handle
 

@@ -57,7 +57,8 @@ def policy_endpoint(
         await write(send, await asyncio.to_thread(answer, request, caller))
 
     def answer(request: HttpRequest, caller: Principal) -> HttpReply:
-        return _reply(*evaluator.answer(bytes(request.body), caller.being_id, caller.subject))
+        body = bytes(request.body)
+        return _reply(*evaluator.answer(body, caller.being_id, caller.subject, caller.profile))
 
     return serve
 

@@ -47,8 +47,7 @@ class LocalPeers:
 
     def begin(self, call: HttpCall, give_up: Callable[[], object]) -> "Running":
         """Let the call be given up by its client, until `end`."""
-        principal = call.caller.principal
-        key = (principal.subject if principal else "", call.message.id)
+        key = (subject_of(call.caller.principal), call.message.id)
         running = Running(key, call.caller.peer, give_up)
         self._running.setdefault(key, []).append(running)
         return running

@@ -25,12 +25,15 @@ Kind = Literal[
     "letter-case",
     "only-tools",
     "counts-nothing",
+    "unknown-name",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that looks wrong; `rule` is the number of the rule or limit, `origin` its name.
+
+    A finding about a whole profile has the number 0.
 
     `fix` are the rules of the policy after following the advice, if that is one step. They
     never allow a call that the policy does not allow.

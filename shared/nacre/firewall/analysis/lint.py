@@ -13,6 +13,7 @@ from nacre.firewall.analysis.lint_arguments import (
     only_about_tools,
 )
 from nacre.firewall.analysis.lint_limits import limit_findings
+from nacre.firewall.analysis.lint_profiles import profile_findings
 from nacre.firewall.analysis.rule_scope import Scope, implies
 from nacre.firewall.enforce.message import DECIDED_METHODS
 from nacre.firewall.rules.arguments.call_values import Value
@@ -28,7 +29,7 @@ _PARAMETERS = {
 
 
 def lint(policy: Policy, tools: Definitions | None = None) -> tuple[Finding, ...]:
-    """Return the findings in the order of the rules, then those about limits.
+    """Return the findings in the order of the rules, then those about limits and profiles.
 
     `tools` are the definitions that servers list, if they are known.
     """
@@ -43,7 +44,7 @@ def lint(policy: Policy, tools: Definitions | None = None) -> tuple[Finding, ...
     findings += only_about_tools(rules)
     for limit in policy.limits:
         findings += _never_matching(limit.matching)
-    return (*findings, *limit_findings(policy))
+    return (*findings, *limit_findings(policy), *profile_findings(policy, tools, lint))
 
 
 def _never_matching(rule: Rule) -> Iterator[Finding]:

@@ -10,11 +10,10 @@ from nacre.firewall.rules.policy import Policy
 
 def limit_findings(policy: Policy) -> Iterator[Finding]:
     """Yield the findings in the order of the limits."""
+    rules = [*policy.rules, *(rule for profile in policy.profiles for rule in profile.rules)]
     for position, limit in enumerate(policy.limits):
         scope = Scope.of(limit.matching)
-        if not any(
-            rule.action != "deny" and Scope.of(rule).overlaps(scope) for rule in policy.rules
-        ):
+        if not any(rule.action != "deny" and Scope.of(rule).overlaps(scope) for rule in rules):
             yield finding(
                 limit.matching,
                 "counts-nothing",

@@ -31,6 +31,7 @@ class RecordedCall:
     decided: str
     names: frozenset[str] | None
     arguments: Mapping[str, Any] | None = None
+    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,18 @@ def replay(
     for record in records:
         if record.server not in places:
             places[record.server] = where(record.server)
-        rules = _deciding(policy, record, places[record.server])
+        rules = _deciding(_in_force(policy, record), record, places[record.server])
         actions = tuple(dict.fromkeys(action for action, _ in rules))
         origins = tuple(dict.fromkeys(origin for _, origin in rules))
         counted[(record.server, record.name, record.decided, actions, origins)] += 1
     return [ReplayedCalls(*key, count) for key, count in counted.most_common()]
+
+
+def _in_force(policy: Policy, record: RecordedCall) -> Policy:
+    """Return the policy that would decide: that of the caller's profile, if it is still there."""
+    mine = (profile for profile in policy.profiles if profile.name == record.profile)
+    profile = next(mine, None)
+    return policy if profile is None else profile.policy
 
 
 def _deciding(
@@ -152,4 +160,6 @@ def _recorded(record: Mapping[str, Any]) -> RecordedCall | None:
     decided = "prompt" if "approval" in record else outcome
     values = record.get("arguments")
     arguments = values if isinstance(values, dict) else None
-    return RecordedCall("tool" if is_tool else "method", name, server, decided, names, arguments)
+    kind: Kind = "tool" if is_tool else "method"
+    profile = str(record.get("profile", ""))
+    return RecordedCall(kind, name, server, decided, names, arguments, profile)

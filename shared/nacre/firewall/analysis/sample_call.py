@@ -11,13 +11,17 @@ from nacre.core.errors import InvalidInputError, NacreError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.enforce import message
 from nacre.firewall.rules.arguments.base_folders import declared
-from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.policy import Policy, is_well_formed
+from nacre.firewall.rules.profile import Profile
 from nacre.firewall.rules.rule import ACTIONS, NOWHERE, Action, Decision, Subject, Surroundings
 
 _KEYS = frozenset(("method", "params", "server", "expected", "where", "description"))
 _MESSAGE = frozenset(("jsonrpc", "id"))
 _WHERE = frozenset(("is_local", "home", "base", "folds_case"))
 PASSES = Decision("allow", None, None, "Passes: the rules do not decide about this method")
+
+# The same for what another profile has and for what does not exist.
+OUTSIDE = Decision("deny", None, None, "Blocked by policy (it is not in the profile)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +66,31 @@ def read_call(value: Any, *, trusts_place: bool, facts: Surroundings = NOWHERE) 
     return DescribedCall(method, value.get("params", {}), server, where, expected)
 
 
-def decide(call: DescribedCall, policy: Policy) -> Decision:
-    """Return the decision about a call, as every enforcement point would make it."""
+def decide(call: DescribedCall, policy: Policy, profile: Profile | None = None) -> Decision:
+    """Return the decision about a call, as every enforcement point would make it.
+
+    With a `profile`, `policy` is the one that decides in it.
+    """
     envelope = {"jsonrpc": "2.0", "id": "1", "method": call.method, "params": call.params}
     try:
         message.message(b"", envelope)
     except NacreError as error:
         return Decision("deny", None, None, f"Refused: {error}")
     subject = subject_of(call)
+    if profile is not None and not _is_in(profile, call.server, subject):
+        return OUTSIDE
     if subject is None:
         return PASSES
     try:
         return policy.decide(subject, call.where)
     except Exception:  # noqa: BLE001 - no failure may let a call pass
         return Decision("deny", None, None, "Blocked by policy (the call could not be decided)")
+
+
+def _is_in(profile: Profile, server: str, subject: Subject | None) -> bool:
+    if subject is not None and subject.kind == "tool":
+        return is_well_formed(subject) and profile.has_tool(server, subject.name)
+    return profile.has_server(server)
 
 
 def subject_of(call: DescribedCall) -> Subject | None:

@@ -145,6 +145,7 @@ class Call:
     note: str | None = None
     counted: bool = False
     running: Running | None = None
+    profile: str = ""
 
     def end(self) -> None:
         """End the call for its limits, without a result."""
@@ -399,7 +400,7 @@ class Judge:
             shape=shape(arguments),
             enforced=enforced,
             note=call.note or call.objection or call.doubt,
-            fields=facts,
+            fields={**facts, "profile": call.profile} if call.profile else facts,
         )
         audit = self.record(entry, policy, decision.rule)
         denies = isinstance(audit, Denied) or (outcome == "deny" and enforced)

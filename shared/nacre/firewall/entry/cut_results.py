@@ -71,7 +71,7 @@ class CutResults:
 
     async def read(self, uri: str, context: Context) -> Mapping[str, Any]:
         """Return the whole of a result as contents; raises UnknownResourceError."""
-        work = partial(self._whole().read, uri, being=_being(context), caller=_caller(context))
+        work = partial(self._whole().read, uri, being=_being(context), caller=_reader(context))
         if is_in_loop():
             import asyncio  # noqa: PLC0415 - as above
 
@@ -93,7 +93,7 @@ class CutResults:
     ) -> tuple[Mapping[str, Any], str]:
         data = value.encode() if isinstance(value, Spelled) else strict_json.encode(value)
         try:
-            uri = self._whole().keep(data, being=_being(context), caller=_caller(context))
+            uri = self._whole().keep(data, being=_being(context), caller=_reader(context))
         except NacreError as error:
             judge.tell(f"a result that was cut could not be stored: {error}")
             whole, note = Whole(None, _NOT_STORED), "was cut and could not be stored"
@@ -104,6 +104,12 @@ class CutResults:
 
 def _caller(context: Context) -> str:
     return context.principal.subject if context.principal else "local"
+
+
+def _reader(context: Context) -> str:
+    """Return the key of those who may read the whole of a result: its caller, in its profile."""
+    profile = context.principal.profile if context.principal else ""
+    return f"{_caller(context)}/{profile}" if profile else _caller(context)
 
 
 def _being(context: Context) -> str:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.coroutines import is_in_loop, is_stepping
-from nacre.core.errors import BlockedError, NacreError, OffersChangedError, RelayedError
+from nacre.core.errors import (
+    BlockedError,
+    InvalidParamsError,
+    NacreError,
+    NotFoundError,
+    OffersChangedError,
+    RelayedError,
+    UnknownResourceError,
+)
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.own_server_name import OWN
 from nacre.core.traces import recorder, span
@@ -17,7 +25,16 @@ from nacre.firewall.content.digests import arguments_sha256
 from nacre.firewall.enforce.judge import Allowed, Call, Denied, Judge, Pending, Ruling
 from nacre.firewall.enforce.large_calls import Deciding, judged_elsewhere
 from nacre.firewall.enforce.refusals import blocked_result
-from nacre.firewall.entry.mounted_servers import NAMED_BY, Kind, Mounts, Place, place_of
+from nacre.firewall.entry.mounted_servers import (
+    NAMED_BY,
+    RESULTS,
+    Kind,
+    Mounts,
+    Place,
+    is_in_profile,
+    place_of,
+)
+from nacre.firewall.policies.live_policy import PolicySource
 from nacre.firewall.rules.arguments.base_folders import roots_in, with_roots
 from nacre.firewall.rules.rule import NO_PATHS, Subject, Surroundings
 from nacre.protocol.context import Context
@@ -44,8 +61,6 @@ _NAMED_IN: Mapping[str, tuple[Kind, str]] = {
     "prompts/get": ("prompt", "name"),
 }
 
-_RESULTS = "nacre://results/"  # where the whole of a result is that was cut
-
 _Facts = tuple[Judge, Surroundings, tuple[str, ...]]
 
 Judges = Callable[[str], Judge]
@@ -63,6 +78,20 @@ class _Result:
     def to_dict(self) -> Mapping[str, Any]:
         """Return the result as `tools/call` carries it."""
         return self._value
+
+
+class _ProfilePolicy:
+    """The policy of a profile, as a PolicySource."""
+
+    __slots__ = ("_profile", "_whole")
+
+    def __init__(self, whole: PolicySource, profile: str) -> None:
+        self._whole = whole
+        self._profile = profile
+
+    def current(self) -> "Policy":
+        """Return the policy in force; raises UnknownProfileError if it has no such profile."""
+        return self._whole.current().profile(self._profile).policy
 
 
 class EntryJudge:
@@ -89,7 +118,10 @@ class EntryJudge:
         self._content = content
         self._reading = reading
         self._results = results
-        self._of_servers: BoundedCache[tuple[str, str], tuple[_Facts, Judge]] = BoundedCache(
+        self._of_servers: BoundedCache[tuple[str, str, str], tuple[_Facts, Judge]] = BoundedCache(
+            _MAX_JUDGES
+        )
+        self._of_profiles: BoundedCache[tuple[str, str], tuple[Judge, Judge]] = BoundedCache(
             _MAX_JUDGES
         )
         self._roots: dict[str, tuple[str, ...]] = {}
@@ -97,8 +129,9 @@ class EntryJudge:
     def may_read(self, uri: str, principal: Principal | None) -> bool:
         """Tell whether a resource may be read without asking anybody; nothing is recorded."""
         place = self._place("resource", uri)
-        judge = self._judge_of(_being_of(principal), place.server)
+        judge = self._judge_of(_being_of(principal), place.server, _profile_of(principal))
         try:
+            self._check_profile("resource", uri, place, principal)
             policy = judge.policy()
         except NacreError:
             return False
@@ -117,6 +150,7 @@ class EntryJudge:
         denials errors.
         """
         place = self._place("tool", name)
+        self._check_profile("tool", name, place, context.principal)
         needs_name = context.via is not None and not tool.read_only
         allowed = await self._allowed(name, place, arguments, context, needs_name=needs_name)
         if not isinstance(allowed, Allowed):
@@ -128,6 +162,7 @@ class EntryJudge:
                 result = await tool.call(arguments, context)
             except OffersChangedError:  # the decision was about an older offer
                 place = self._place("tool", name)
+                self._check_profile("tool", name, place, context.principal)
                 again = await self._allowed(
                     name, place, arguments, context, needs_name=needs_name, earlier=allowed
                 )
@@ -182,7 +217,7 @@ class EntryJudge:
         kind, key = _NAMED_IN[method]
         uri = str(params[key]) if kind == "resource" else ""
         try:
-            if self._results is not None and uri.startswith(_RESULTS):
+            if self._results is not None and uri.startswith(RESULTS):
                 value = await self._results().read(uri, context)
             else:
                 try:
@@ -334,6 +369,7 @@ class EntryJudge:
         kind, key = _NAMED_IN[method]
         name = str(params[key])
         place = self._place(kind, name)
+        self._check_profile(kind, name, place, context.principal)
         subject = Subject("method", method, place.server, {**params, key: place.name})
         ruling = await self._ruled(subject, context, kind, name, earlier=earlier)
         if isinstance(ruling, Denied):
@@ -481,6 +517,7 @@ class EntryJudge:
             request=None if context.request_id is None else str(context.request_id),
             can_elicit=_can_elicit(context),
             granted=self._was_approved(subject, context),
+            profile=_profile_of(principal),
         )
 
     def _was_approved(self, subject: Subject, context: Context) -> bool:
@@ -488,7 +525,7 @@ class EntryJudge:
         if approved is None:
             return False
         try:
-            policy = self._judges(_being_of(context.principal)).policy()
+            policy = self._judge(context, self._server).policy()
             return bool(approved == _mark(subject, policy))
         except NacreError:
             return False
@@ -542,21 +579,51 @@ class EntryJudge:
 
     def _judge(self, context: Context, server: str) -> Judge:
         """Return the judge that decides for the caller about a server."""
-        return self._judge_of(_being_of(context.principal), server)
+        principal = context.principal
+        return self._judge_of(_being_of(principal), server, _profile_of(principal))
 
-    def _judge_of(self, being_id: str, server: str) -> Judge:
+    def _judge_of(self, being_id: str, server: str, profile: str = "") -> Judge:
         own_judge = self._judges(being_id)
+        if profile:
+            own_judge = self._judge_in(being_id, profile, own_judge)
         if server == self._server or self._mounts is None:
             return own_judge
-        cached = self._of_servers.get((being_id, server))
+        cached = self._of_servers.get((being_id, server, profile))
         where = self._mounts.where(server)
         roots = self._roots.get(server, ())
         facts = (own_judge, where, roots)
         if cached is None or any(map(is_not, cached[0], facts)):
             where = with_roots(where, roots) if roots else where
             judge = replace(own_judge, server=server, where=where)
-            cached = self._of_servers[being_id, server] = (facts, judge)
+            cached = self._of_servers[being_id, server, profile] = (facts, judge)
         return cached[1]
+
+    def _judge_in(self, being_id: str, profile: str, whole: Judge) -> Judge:
+        """Return the judge that decides by the policy of a profile."""
+        cached = self._of_profiles.get((being_id, profile))
+        if cached is None or cached[0] is not whole:
+            judge = replace(whole, source=_ProfilePolicy(whole.source, profile))
+            cached = self._of_profiles[being_id, profile] = (whole, judge)
+        return cached[1]
+
+    def _check_profile(
+        self, kind: Kind, name: str, place: Place, principal: Principal | None
+    ) -> None:
+        """Raise the error of an unknown name for one that is not in the caller's profile.
+
+        Lists and names are narrowed before; this holds wherever a call comes from.
+        """
+        profile = _profile_of(principal)
+        if not profile:
+            return
+        policy = self._judges(_being_of(principal)).policy()
+        if is_in_profile(policy.profile(profile), place, kind, name):
+            return
+        if kind == "resource":
+            raise UnknownResourceError(name)
+        if kind == "prompt":
+            raise NotFoundError(f"Prompt not found: {name[:200]}")
+        raise InvalidParamsError(f"Unknown tool: {name[:200]}")
 
     def _learn_roots(self, server: str, answer: Mapping[str, Any]) -> None:
         """Remember the roots that a client gives a server, before the server has them.
@@ -610,6 +677,11 @@ def _size(value: Mapping[str, Any]) -> int:
 def _being_of(principal: Principal | None) -> str:
     """Return the id of a caller's Being, "" for nobody."""
     return principal.being_id if principal else ""
+
+
+def _profile_of(principal: Principal | None) -> str:
+    """Return the profile that a caller is in, "" for none."""
+    return principal.profile if principal else ""
 
 
 def _can_elicit(context: Context) -> bool:

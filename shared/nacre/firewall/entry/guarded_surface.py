@@ -16,9 +16,11 @@ from nacre.protocol.wrapped_surface import WrappedSurface
 if TYPE_CHECKING:
     from nacre.firewall.entry.entry_judge import EntryJudge
     from nacre.firewall.entry.mounted_servers import Kind
+    from nacre.firewall.entry.profile_surface import ProfileSurface
     from nacre.firewall.entry.visible_lists import VisibleLists
 
 _MAX_TOOLS = 4096  # kept ready
+_MAX_PARTS = 256  # profiles of Beings
 
 
 class GuardedSurface(WrappedSurface):
@@ -40,6 +42,19 @@ class GuardedSurface(WrappedSurface):
         # Some surfaces answer to any name of a kind.
         self._tools: BoundedCache[str, GuardedTool] = BoundedCache(_MAX_TOOLS)
         self._has_gathered = False  # before that, all lists are our own
+        self._parts: BoundedCache[tuple[str, str], ProfileSurface] = BoundedCache(_MAX_PARTS)
+
+    def part_for(self, principal: Principal) -> "ProfileSurface":
+        """Return the part that a caller in a profile sees; raises UnknownProfileError."""
+        self._lists().profile(principal)
+        key = principal.being_id, principal.profile
+        part = self._parts.get(key)
+        if part is None:
+            # Few callers have a profile.
+            from nacre.firewall.entry.profile_surface import ProfileSurface  # noqa: PLC0415
+
+            part = self._parts[key] = ProfileSurface(self, principal, self._lists)
+        return part
 
     # Lists of which parts come from elsewhere.
 

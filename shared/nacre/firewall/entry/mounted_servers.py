@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
+from nacre.core.own_server_name import OWN
+
 if TYPE_CHECKING:
     from nacre.firewall.pins import PinKind, State
     from nacre.firewall.rules.policy import Policy
+    from nacre.firewall.rules.profile import Profile
     from nacre.firewall.rules.rule import Surroundings
     from nacre.ports.upstream import Offered
 
+_OWN_SCHEME = "nacre://"  # of this server's resources
+RESULTS = "nacre://results/"  # where the whole of a result is that was cut
 Kind = Literal["tool", "prompt", "resource", "template"]
 NAMED_BY: Mapping[Kind, str] = {
     "tool": "name",
@@ -65,6 +70,10 @@ class Mounts(Protocol):
         """Return the place of an item, or None for an item of Nacre itself."""
         ...
 
+    def template_place(self, template: str) -> Place | None:
+        """Return the place of a resource template by its text, or None for one of Nacre itself."""
+        ...
+
     def where(self, server: str) -> "Surroundings":
         """Return the facts about the machine that a server runs on."""
         ...
@@ -90,3 +99,17 @@ def place_of(mounts: Mounts | None, kind: Kind, name: str, own_server: str) -> P
     """Return the place of an item; without another server, its place on `own_server`."""
     place = None if mounts is None else mounts.place(kind, name)
     return place or Place(own_server, name)
+
+
+def is_in_profile(profile: "Profile", place: Place, kind: Kind, name: str) -> bool:
+    """Tell whether an item belongs to a profile.
+
+    A resource that nobody is known to have counts as our own for rules, but it may be another
+    server's a moment later, so only those of our scheme belong to us here. The whole of a result
+    that was cut belongs to its caller, whatever the profile.
+    """
+    if kind == "tool":
+        return profile.has_tool(place.server, place.name)
+    if kind != "prompt" and place.server == OWN and not name.startswith(_OWN_SCHEME):
+        return False
+    return profile.has_server(place.server) or name.startswith(RESULTS)

@@ -2,16 +2,22 @@
 
 import hashlib
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from nacre.core.errors import PolicyError
-from nacre.core.lazy_dataclasses import asdict
+from nacre.core.lazy_dataclasses import asdict, replace
 from nacre.firewall.rules.limit import Limit, Measure, Period, Share
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import ArgumentTest, Rule, Scalar
 from nacre.firewall.rules.sections import InjectionSection, NamedPattern, SecretsSection, Settings
 
+if TYPE_CHECKING:
+    from nacre.firewall.policies.profile_reader import Parts
+    from nacre.firewall.rules.profile import Profile
+
 FORMAT = "nacre-policy-1"
+DISALLOWED = "disallowed_tools"  # the origin of the rules of this list begins with it
 
 
 def policy_of(
@@ -22,15 +28,25 @@ def policy_of(
     secrets: SecretsSection,
     settings: Settings,
     limits: tuple[Limit, ...] = (),
+    profiles: "Sequence[Parts]" = (),
 ) -> Policy:
     """Return the policy with these parts and its digest."""
-    body = _body(rules, injection, secrets, settings, limits)
-    return Policy(_digest(body), source, rules, injection, secrets, settings, limits)
+    body = _body(rules, injection, secrets, settings, limits, profiles)
+    policy = Policy(_digest(body), source, rules, injection, secrets, settings, limits)
+    if not profiles:
+        return policy
+    return replace(policy, profiles=tuple(_profile(policy, *parts) for parts in profiles))
 
 
 def to_json(policy: Policy) -> str:
     """Return the policy in its compiled form."""
-    body = _body(policy.rules, policy.injection, policy.secrets, policy.settings, policy.limits)
+    body = _body(
+        *(policy.rules, policy.injection, policy.secrets, policy.settings, policy.limits),
+        [
+            (profile.name, profile.servers, profile.tools, profile.rules)
+            for profile in policy.profiles
+        ],
+    )
     return _dump({"format": FORMAT, "digest": policy.digest, "source": policy.source, **body})
 
 
@@ -43,7 +59,7 @@ def from_json(text: str) -> Policy:
         digest, source = document.pop("digest"), document.pop("source")
         if _digest(document) != digest:
             raise PolicyError("was changed", source=source, hint=_HINT)
-        return Policy(
+        policy = Policy(
             digest=digest,
             source=source,
             rules=tuple([_rule(fields) for fields in document["rules"]]),
@@ -52,6 +68,10 @@ def from_json(text: str) -> Policy:
             settings=Settings(**document["settings"]),
             limits=tuple([_limit(*fields) for fields in document.get("limits", ())]),
         )
+        if "profiles" not in document:
+            return policy
+        profiles = [_parts(*fields) for fields in document["profiles"]]
+        return replace(policy, profiles=tuple(_profile(policy, *parts) for parts in profiles))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise PolicyError(
             "is not a compiled policy", source="compiled policy", hint=_HINT
@@ -67,6 +87,7 @@ def _body(
     secrets: SecretsSection,
     settings: Settings,
     limits: tuple[Limit, ...],
+    profiles: "Sequence[Parts]",
 ) -> dict[str, Any]:
     # Rare parts are left out if unset, so that policies without them keep their digest.
     return {
@@ -75,6 +96,7 @@ def _body(
         "secrets": asdict(secrets),
         "settings": asdict(settings),
         **({"limits": [_compact_limit(limit) for limit in limits]} if limits else {}),
+        **({"profiles": [_compact_profile(*parts) for parts in profiles]} if profiles else {}),
     }
 
 
@@ -114,6 +136,42 @@ def _limit(
     measure: Measure = "calls",
 ) -> Limit:
     return Limit(number, _rule(matching), amount, per, tuple(by), measure)
+
+
+def _compact_profile(
+    name: str, servers: Sequence[str], tools: Sequence[str] | None, rules: Sequence[Rule]
+) -> list[Any]:
+    globs = None if tools is None else list(tools)
+    return [name, list(servers), globs, [_compact(rule) for rule in rules]]
+
+
+def _parts(
+    name: str, servers: list[str], tools: list[str] | None, rules: list[list[Any]]
+) -> "Parts":
+    globs = None if tools is None else tuple(tools)
+    return name, tuple(servers), globs, tuple(_rule(fields) for fields in rules)
+
+
+def _profile(
+    policy: Policy,
+    name: str,
+    servers: tuple[str, ...],
+    tools: tuple[str, ...] | None,
+    rules: tuple[Rule, ...],
+) -> "Profile":
+    """Return a profile of a policy; its rules follow the disallowed tools, which always win."""
+    from nacre.firewall.rules.profile import Profile  # noqa: PLC0415 - few policies have one
+
+    first = sum(rule.origin.startswith(DISALLOWED) for rule in policy.rules)
+    inside = policy_of(
+        source=policy.source,
+        rules=(*policy.rules[:first], *rules, *policy.rules[first:]),
+        injection=policy.injection,
+        secrets=policy.secrets,
+        settings=policy.settings,
+        limits=policy.limits,
+    )
+    return Profile(name, servers, tools, rules, inside)
 
 
 def _test(

@@ -4,12 +4,12 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nacre.core.errors import PolicyError
 from nacre.core.lazy_dataclasses import replace
 from nacre.firewall.content.custom_patterns import check_pattern
-from nacre.firewall.policies.compiled import policy_of
+from nacre.firewall.policies.compiled import DISALLOWED, policy_of
 from nacre.firewall.policies.rule_reader import RuleReader
 from nacre.firewall.policies.value_reader import Reader, kind_of_value, shown, suggestion
 from nacre.firewall.rules.limit import Limit
@@ -23,6 +23,9 @@ from nacre.firewall.rules.sections import (
     Settings,
 )
 
+if TYPE_CHECKING:
+    from nacre.firewall.policies.profile_reader import Parts
+
 
 def rules_from_lists(
     rules: Sequence[Rule] = (), *, allowed: Iterable[str] = (), disallowed: Iterable[str] = ()
@@ -32,9 +35,7 @@ def rules_from_lists(
     The given rules keep their numbers; the others are numbered after them. An entry is
     `mcp__server__tool`, which may have globs, or `mcp__server` for all of its tools.
     """
-    denied = [
-        _listed_rule("deny", "disallowed_tools", *entry) for entry in enumerate(disallowed, 1)
-    ]
+    denied = [_listed_rule("deny", DISALLOWED, *entry) for entry in enumerate(disallowed, 1)]
     allows = [_listed_rule("allow", "allowed_tools", *entry) for entry in enumerate(allowed, 1)]
     numbered = [
         replace(rule, number=number)
@@ -50,7 +51,10 @@ def _listed_rule(action: Action, key: str, position: int, tool: str) -> Rule:
     return Rule(0, action, name, kind="tool", origin=f"{key} {position}")
 
 
-_TOP = ("rule", "limit", "allowed_tools", "disallowed_tools", "injection", "secrets", "settings")
+_TOP = (
+    *("rule", "limit", "profile", "allowed_tools", "disallowed_tools"),
+    *("injection", "secrets", "settings"),
+)
 _CHOICES: dict[str, tuple[str, ...]] = {
     "mode": ("enforce", "monitor"),
     "deny_style": ("result", "error"),
@@ -95,14 +99,24 @@ class _PolicyReader(Reader):
                     f"allowed_tools: '{tool}' would allow tools of every server",
                     "name the server: mcp__server__tool or mcp__server__*",
                 )
+        all_rules = rules_from_lists(rules, allowed=allowed, disallowed=disallowed)
         return policy_of(
             source=self.source,
-            rules=rules_from_lists(rules, allowed=allowed, disallowed=disallowed),
+            rules=all_rules,
             injection=self._injection(document.get("injection", {})),
             secrets=self._secrets(document.get("secrets", {})),
             settings=self._settings(document.get("settings", {})),
             limits=self._limits(self._tables(document, "limit")),
+            profiles=self._profiles(document.get("profile"), len(all_rules) + 1),
         )
+
+    def _profiles(self, tables: Any, first: int) -> "list[Parts]":
+        if tables is None:
+            return []
+        # Few policies have profiles, and servers load this module when they start.
+        from nacre.firewall.policies.profile_reader import ProfileReader  # noqa: PLC0415
+
+        return ProfileReader(self.source).profiles(tables, first)
 
     def _tables(self, document: Mapping[str, Any], key: str) -> list[Any]:
         tables = document.get(key, [])

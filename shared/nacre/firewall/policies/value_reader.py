@@ -10,6 +10,7 @@ _SYNONYMS = {
     "arguments": "args",
     "rules": "rule",
     "limits": "limit",
+    "profiles": "profile",
     "effect": "action",
     "name": "tool",
     "user": "caller",

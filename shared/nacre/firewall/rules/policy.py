@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nacre.core.bounded_cache import BoundedCache
+from nacre.core.errors import UnknownProfileError
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.firewall.rules.globs.glob import PrefixIndex, is_literal
 from nacre.firewall.rules.globs.matching import matches
@@ -17,6 +18,7 @@ from nacre.firewall.rules.sections import InjectionSection, SecretsSection, Sett
 if TYPE_CHECKING:
     from nacre.firewall.rules.evaluate import Engine
     from nacre.firewall.rules.limit import Limit
+    from nacre.firewall.rules.profile import Profile
 
 # The first part of every method's name. A tool that is named like a method is not one.
 METHOD_FAMILIES = frozenset(
@@ -139,9 +141,17 @@ class Policy:
     secrets: SecretsSection = field(default_factory=SecretsSection)
     settings: Settings = field(default_factory=Settings)
     limits: "tuple[Limit, ...]" = ()
+    profiles: "tuple[Profile, ...]" = ()
     _engines: "BoundedCache[Surroundings, Engine]" = field(
         default_factory=lambda: BoundedCache(MAX_ENGINES), init=False, repr=False, compare=False
     )
+
+    def profile(self, name: str) -> "Profile":
+        """Return a profile; raises UnknownProfileError."""
+        for profile in self.profiles:
+            if profile.name == name:
+                return profile
+        raise UnknownProfileError
 
     def decide(self, subject: Subject, where: Surroundings = NOWHERE) -> Decision:
         """Return the decision about a call to a server at `where`."""

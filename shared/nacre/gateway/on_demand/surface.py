@@ -15,7 +15,7 @@ from nacre.core.limits import TOOLS_ON_DEMAND
 from nacre.gateway.qualified_names import PREFIX, server_of
 from nacre.protocol.large_calls import in_full
 from nacre.protocol.principal import Principal
-from nacre.protocol.surface import Definitions, GatheringSource, Surface, WireTool
+from nacre.protocol.surface import Definitions, GatheringSource, Surface, WireTool, part_of
 from nacre.protocol.wrapped_surface import WrappedSurface
 
 if TYPE_CHECKING:
@@ -58,6 +58,18 @@ class OnDemandSurface(WrappedSurface):
         self._visible = visible
         self._lists: BoundedCache[int, ShortList] = BoundedCache(_MAX_LISTS)
         self._own: dict[str, WireTool] = {}
+        self._parts: BoundedCache[int, OnDemandSurface] = BoundedCache(_MAX_LISTS)
+
+    def part_for(self, principal: Principal) -> Surface:
+        """Return the part that a caller in a profile sees, with its own short list."""
+        inner = part_of(self._inner, principal)
+        if inner is self._inner:
+            return self
+        part = self._parts.get(id(inner))
+        if part is None or part._inner is not inner:
+            part = OnDemandSurface(inner, self._search, mode=self._mode, visible=self._visible)
+            self._parts[id(inner)] = part
+        return part
 
     # Lists.
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from nacre.core.bounded_cache import BoundedCache
 from nacre.core.errors import UnknownMethodError, UnknownResourceError
 from nacre.protocol.application_rules import Rulebook
 from nacre.protocol.caller import Caller
@@ -19,12 +20,15 @@ from nacre.protocol.surface import (
     Surface,
     ViewingSource,
     WireTool,
+    part_of,
 )
 from nacre.protocol.versions import MODERN, SUPPORTED_VERSIONS, TASKS, negotiate
 
 if TYPE_CHECKING:
     from nacre.protocol.changes import Changes
     from nacre.protocol.dispatch.tasks import TaskMethods, Tasks
+
+_MAX_PARTS = 64  # of the server, that callers in profiles see
 
 
 class Introduction:
@@ -103,6 +107,10 @@ class Dispatcher:
         tasks: "Callable[[], Tasks] | None" = None,
     ) -> None:
         self._surface = surface
+        self._parts: BoundedCache[int, tuple[Surface, Dispatcher]] = BoundedCache(_MAX_PARTS)
+        self._of_part = partial(
+            Dispatcher, rules=rules, states=states, logging=logging, changes=changes, tasks=tasks
+        )
         self._gathering = surface if isinstance(surface, GatheringSource) else None
         self._view_names = (
             surface.view_names() if isinstance(surface, ViewingSource) else frozenset()
@@ -173,6 +181,9 @@ class Dispatcher:
         """Check the request; return its answer, or the call that will give it."""
         modern = caller.version == MODERN
         try:
+            part = part_of(self._surface, caller.principal)
+            if part is not self._surface:
+                return self._narrowed(part).begin(request, caller)
             request = self._redirected(request)
             tool = self._called_tool(request, caller)
             self._permit(request, caller, tool)
@@ -187,6 +198,13 @@ class Dispatcher:
             return calls.get(request.method, _unknown)(request, caller)
         except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
             return refusal(request.id, self._rules.explain(error, modern=modern), error)
+
+    def _narrowed(self, part: Surface) -> "Dispatcher":
+        """Return the dispatcher of the part that a caller sees."""
+        entry = self._parts.get(id(part))
+        if entry is None or entry[0] is not part:
+            entry = self._parts[id(part)] = (part, self._of_part(part))
+        return entry[1]
 
     def _must_gather(self, request: Request) -> bool:
         gathering = self._gathering

@@ -10,9 +10,9 @@ WELL_KNOWN = "/.well-known/oauth-protected-resource"
 _EVERYTHING = f"{READ} {WRITE}"
 
 
-def metadata_url(base_url: str, *, being_id: str | None = None) -> str:
-    """Return where the metadata of the MCP endpoint lives; `being_id` has been checked."""
-    return resource_of(f"{base_url.rstrip('/')}{WELL_KNOWN}", being_id)
+def metadata_url(base_url: str, *, part: str | None = None) -> str:
+    """Return where the metadata of the MCP endpoint lives; its `part` has been checked."""
+    return resource_of(f"{base_url.rstrip('/')}{WELL_KNOWN}", part)
 
 
 def www_authenticate(

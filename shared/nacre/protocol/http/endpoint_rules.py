@@ -58,12 +58,14 @@ from nacre.protocol.versions import (
 )
 
 PATH = "/mcp"
-_BEING_PATH = re.compile(r"/mcp(?:/([0-9A-Za-z_-]{1,64}))?/?")
+_PATH = re.compile(r"/mcp(?:/([0-9A-Za-z_-]{1,64}))?/?")
 _INVALID_REQUEST = -32600
 _LISTEN = "subscriptions/listen"
 
 Admit = Callable[[HttpRequest, str | None, str | None], Principal | None]
 Challenge = Callable[[Exception, HttpRequest], str | None]
+SchemaOf = Callable[[str, Principal | None], Mapping[str, Any] | None]
+"""From a tool's name to its schema as a caller sees it, if headers mirror some of it."""
 Outcome = TypeVar("Outcome", HttpReply, HttpCall, HttpReply | HttpCall)
 
 
@@ -74,9 +76,9 @@ class Met:
     principal: Principal | None
 
 
-def being_in(path: str) -> str | None:
-    """Return the part of a path where a Being's id belongs."""
-    match = _BEING_PATH.fullmatch(path)
+def part_in(path: str) -> str | None:
+    """Return the part of a path where the id of a Being or the name of a profile belongs."""
+    match = _PATH.fullmatch(path)
     return None if match is None else match.group(1)
 
 
@@ -96,7 +98,7 @@ class Endpoint:
         rules: Rulebook,
         admit: Admit,
         challenge: Challenge,
-        schema_of: Callable[[str], Mapping[str, Any] | None],
+        schema_of: SchemaOf,
         fences: Fences | None = None,
         peers: Peers | None = None,
         call_bytes: int = MAX_BODY_BYTES,
@@ -175,12 +177,16 @@ class Endpoint:
     ) -> HttpReply | HttpCall:
         tool = called_tool(message)
         arguments = message.params.get("arguments")
-        if type(arguments) is LargeArguments and tool and self._schema_of(tool) is not None:
+        if (
+            type(arguments) is LargeArguments
+            and tool
+            and self._schema_of(tool, principal) is not None
+        ):
             message.params["arguments"] = arguments.values_in_full()  # headers mirror some of them
         try:
             version = _declared_version(message, request.headers)
             if version == MODERN:
-                schema = None if tool is None else self._schema_of(tool)
+                schema = None if tool is None else self._schema_of(tool, principal)
                 check_mirrors(message, request.headers, schema)
                 peer = declared_peer(message)
             else:
@@ -279,7 +285,7 @@ def _unfitting(status: int, text: str, request_id: RequestId | None = None) -> H
 
 
 # A client sends the same path and the same header with each of its requests.
-_parted = lru_cache(maxsize=128)(_BEING_PATH.fullmatch)
+_parted = lru_cache(maxsize=128)(_PATH.fullmatch)
 
 
 @lru_cache(maxsize=128)

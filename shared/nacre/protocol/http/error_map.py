@@ -19,6 +19,7 @@ from nacre.core.errors import (
     UnavailableError,
     UnknownBeingError,
     UnknownMethodError,
+    UnknownProfileError,
     UnknownResourceError,
     UnsupportedVersionError,
 )
@@ -37,6 +38,7 @@ _TABLE: tuple[tuple[type[Exception], int, int, int], ...] = (
     (InvalidInputError, -32602, 400, 200),
     (BlockedError, -31001, 200, 200),
     (UnknownBeingError, 404, 404, 404),
+    (UnknownProfileError, 404, 404, 404),
     (UnknownMethodError, -32601, 404, 200),
     (NotFoundError, -32602, 400, 200),
     (UnauthorizedError, 401, 401, 401),

@@ -84,8 +84,10 @@ def client_key(request: HttpRequest, principal: Principal | None) -> tuple[str, 
 
 
 def subject_of(principal: Principal | None) -> str:
-    """Return the id of a caller's token, "" without a caller."""
-    return principal.subject if principal else ""
+    """Return the id of a caller's token and its profile, "" without a caller."""
+    if principal is None:
+        return ""
+    return f"{principal.subject}/{principal.profile}" if principal.profile else principal.subject
 
 
 ALIVE = b":\n\n"  # a comment, which clients skip

@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+from nacre.protocol.principal import is_profile_name
+
 ENDPOINT = "/mcp"  # as nacre.protocol.http.endpoint_rules serves it
 
 _AUTHORITY = re.compile(
@@ -39,6 +41,15 @@ def _is_authority(text: str) -> bool:
     return True
 
 
-def resource_of(base: str, being_id: str | None = None) -> str:
-    """Return the name of the endpoint, or of one Being's, for audiences and metadata."""
-    return f"{base}{ENDPOINT}" if being_id is None else f"{base}{ENDPOINT}/{being_id}"
+def resource_of(base: str, part: str | None = None) -> str:
+    """Return the name of the endpoint, or of a part of it, for audiences and metadata.
+
+    A part is the id of a Being or the name of a profile.
+    """
+    return f"{base}{ENDPOINT}" if part is None else f"{base}{ENDPOINT}/{part}"
+
+
+def profile_in(resource: str) -> str | None:
+    """Return the profile that a resource of `resource_of` is, None for another part."""
+    part = resource.rpartition(f"{ENDPOINT}/")[2]
+    return part if f"{ENDPOINT}/" in resource and is_profile_name(part) else None

@@ -14,8 +14,8 @@ from nacre.access.oauth.codes import CodeUsedTwiceError
 from nacre.access.oauth.grant_items import TokenPair
 from nacre.access.oauth.server_metadata import (
     authorization_server,
-    being_of_resource,
     openid_configuration,
+    part_of_resource,
     protected_resource,
     requested_scopes,
 )
@@ -23,6 +23,7 @@ from nacre.access.tokens.authentication import is_being_id
 from nacre.core.errors import OAuthError, UnknownBeingError
 from nacre.core.limits import ACCESS_TOKEN_SECONDS, TOKEN_REQUESTS_A_MINUTE
 from nacre.protocol.http.server_address import resource_of
+from nacre.protocol.principal import is_profile_name
 from nacre.web.forms import read_body, read_form
 from nacre.web.portal_parts import base_url, caller_address, portal_of
 
@@ -48,13 +49,13 @@ def endpoint_resource(request: Request) -> Response:
     return JSONResponse(protected_resource(base, resource_of(base)), 200, _DISCOVERY)
 
 
-@routes.get(f"{WELL_KNOWN}/oauth-protected-resource/mcp/{{being_id}}")
-def being_resource(request: Request, being_id: str) -> Response:
-    """Describe one Being's endpoint, whether or not there is one."""
-    if not is_being_id(being_id):
+@routes.get(f"{WELL_KNOWN}/oauth-protected-resource/mcp/{{part}}")
+def part_resource(request: Request, part: str) -> Response:
+    """Describe the endpoint of one Being or of one profile, whether or not there is one."""
+    if not is_being_id(part) and not is_profile_name(part):
         raise UnknownBeingError
     base = base_url(request)
-    return JSONResponse(protected_resource(base, resource_of(base, being_id)), 200, _DISCOVERY)
+    return JSONResponse(protected_resource(base, resource_of(base, part)), 200, _DISCOVERY)
 
 
 @routes.get(f"{WELL_KNOWN}/oauth-authorization-server")
@@ -101,7 +102,7 @@ def token(request: Request, form: Form) -> Response:
     base = base_url(request)
     resource = None
     if "resource" in form:
-        resource = resource_of(base, being_of_resource(form["resource"], base))
+        resource = resource_of(base, part_of_resource(form["resource"], base))
     match form.get("grant_type"):
         case "authorization_code":
             pair = _redeem(request, form, client, resource)

@@ -24,6 +24,7 @@ from nacre.protocol.surface import (
     SelectiveSource,
     Surface,
     WireTool,
+    part_of,
 )
 from nacre.protocol.versions import MODERN
 
@@ -83,7 +84,7 @@ class Toolbox:
     """The tools of one order, called in this process, behind the policy and as its caller."""
 
     def __init__(self, surface: Surface, context: Context, deadline: OrderDeadline) -> None:
-        self._surface = surface
+        self._surface = surface = part_of(surface, context.principal)
         self._context = context
         self._deadline = deadline
         self._names: dict[str, str] = {}

@@ -88,8 +88,12 @@ def session_key_for(
 
 
 def identity(principal: Principal) -> str:
-    """Return the owner of a session: a client, whatever token it uses, or else a token."""
-    return f"client {principal.client}" if principal.client else f"token {principal.subject}"
+    """Return the owner of a session: a client, whatever token it uses, or else a token.
+
+    A client that is in two profiles owns two sessions, so that neither shows the other's results.
+    """
+    who = f"client {principal.client}" if principal.client else f"token {principal.subject}"
+    return f"{who} in profile {principal.profile}" if principal.profile else who
 
 
 def as_messages(session: Session) -> list[dict[str, str]]:
