@@ -76,18 +76,21 @@ def opened(request: Message) -> None:
         })  # fmt: skip
 
 
-def offered(key: str, otherwise: list[Message]) -> list[Message]:
+def offered(key: str, otherwise: list[Message]) -> list[Message] | None:
     file = TOOLS.with_name("offers.json")
-    found: list[Message] = (
+    found: list[Message] | None = (
         json.loads(file.read_text()).get(key, otherwise) if file.exists() else otherwise
     )
     return found
 
 
 def listed(request: Message, key: str, found: list[Message]) -> None:
-    found = offered(key, found)
+    offers = offered(key, found)
+    if offers is None:  # it has no such list, whatever it announced
+        send({"id": request["id"], "error": {"code": -32601, "message": "Method not found"}})
+        return
     more = {"ttlMs": 0, "cacheScope": "private"} if ERA == "modern" else {}
-    answer(request, {key: found, **more})
+    answer(request, {key: offers, **more})
 
 
 def called(request: Message) -> None:  # noqa: C901 - one branch for each oddity
@@ -192,7 +195,9 @@ def asked_by_result(request: Message, name: str) -> None:
 def read(request: Message) -> None:
     uri = request["params"]["uri"]
     if uri.startswith("odd://"):
-        more = {"ttlMs": 0, "cacheScope": "private"} if ERA == "modern" else {}
+        # What it says of its contents follows the last slash, as JSON.
+        stated = uri.rpartition("/ttl=")[2] if "/ttl=" in uri else "0"
+        more = {"ttlMs": json.loads(stated), "cacheScope": "private"} if ERA == "modern" else {}
         answer(request, {"contents": [{"uri": uri, "text": f"odd {uri}"}], **more})
     else:
         send({"id": request["id"], "error": {"code": -32002, "message": "Resource not found"}})

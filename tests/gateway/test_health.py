@@ -181,7 +181,7 @@ def test_a_server_that_comes_back_is_asked_again_by_a_call(tmp_path: Path) -> No
         tools.rename(tmp_path / "tools.json")
         assert "echo" in told(gateway, "mcp__odd__echo")
         assert health(gateway).failures == 0
-        assert health(gateway).error == "No list"
+        assert health(gateway).error == "cannot list what it offers (No list)"
 
 
 def has_session(gateway: World, server: str) -> bool:

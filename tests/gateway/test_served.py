@@ -200,6 +200,31 @@ def test_a_broken_server_is_named_and_takes_nothing_else_down(tmp_path: Path) ->
     }
 
 
+@pytest.mark.parametrize("era", ["oldest", "legacy", "modern"])
+def test_a_server_lacks_a_list_that_it_announced(era: str, tmp_path: Path) -> None:
+    lacking = {"resources": None, "resourceTemplates": None, "prompts": None}
+    (tmp_path / "offers.json").write_text(json.dumps(lacking))
+    with behind(tmp_path, era) as gateway:
+        assert gateway.missing() == {}
+        assert len(gateway.tools()) == len(NAMES)
+        assert "echo" in said(gateway.ask("tools/call", {"name": "mcp__odd__echo"}))
+        (entry,) = StoredCatalogue(lambda: gateway.laptop.data).load().values()
+
+    assert entry.offered is not None
+    assert (entry.offered.resources, entry.offered.templates, entry.offered.prompts) == ((), (), ())
+
+
+def test_a_server_without_a_list_of_its_tools_is_named(tmp_path: Path) -> None:
+    (tmp_path / "offers.json").write_text(json.dumps({"tools": None}))
+    with behind(tmp_path) as gateway:
+        assert gateway.missing() == {"odd": "cannot list what it offers (Method not found)"}
+        refused = gateway.call("mcp__odd__echo")
+
+    assert refused["content"][0]["text"] == (
+        "Error: the server 'odd' cannot list what it offers (Method not found)"
+    )
+
+
 def test_what_servers_offered_is_listed_again_without_asking_them(tmp_path: Path) -> None:
     with behind(tmp_path) as gateway:
         before = gateway.tools()

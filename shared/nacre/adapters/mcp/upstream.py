@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import mcp_types as types
+from mcp.shared.exceptions import MCPError
 
 from nacre.adapters.mcp.event_loop import UpstreamLoop
 from nacre.adapters.mcp.remote_call import RemoteCall
@@ -14,6 +15,8 @@ from nacre.adapters.mcp.transports import Transports
 from nacre.adapters.mcp.upstream_errors import (
     call_fault,
     is_session_gone,
+    is_unknown_method,
+    listing_fault,
     needs_listing,
     opening_fault,
 )
@@ -228,7 +231,7 @@ class McpUpstream:
                     await self._drop(session)
                     if attempt == 1:
                         continue
-                raise call_fault(self._config.name, error, session.http.refused) from error
+                raise listing_fault(self._config.name, error, session.http.refused) from error
         raise AssertionError
 
     async def _all_lists(self, session: UpstreamSession) -> Offered:
@@ -240,7 +243,14 @@ class McpUpstream:
             if getattr(offers, capability, None) is None:
                 continue
             began = time.monotonic()
-            entries, size = await self._pages(session, request, key, bytes_left)
+            try:
+                entries, size = await self._pages(session, request, key, bytes_left)
+            except MCPError as error:
+                # Many servers announce resources without templates, or prompts that they lack.
+                # Without its tools a server would look well and be of no use.
+                if name != "tools" and is_unknown_method(error, session.http.refused):
+                    continue
+                raise
             latency = latency or time.monotonic() - began
             bytes_left -= size
             lists[name] = tuple(entries)

@@ -47,6 +47,11 @@ def needs_listing(error: BaseException) -> bool:
     return isinstance(error, MCPError) and error.code == types.HEADER_MISMATCH
 
 
+def is_unknown_method(error: MCPError, refused: int | None) -> bool:
+    """Tell whether the server itself says that it does not know the method."""
+    return error.code == types.METHOD_NOT_FOUND and is_answer(error, refused)
+
+
 def call_fault(server: str, error: Exception, refused: int | None) -> NacreError:
     """Return the error of a call: the server's own one, or the reason why the call failed."""
     if isinstance(error, MCPError):
@@ -55,6 +60,16 @@ def call_fault(server: str, error: Exception, refused: int | None) -> NacreError
             return RelayedError(error.code, error.message, error.data)
         return UpstreamError(server, reason)
     return UpstreamError(server, _reason(error) or "failed for an unknown reason")
+
+
+def listing_fault(server: str, error: Exception, refused: int | None) -> NacreError:
+    """Return the reason why a server's lists could not be fetched."""
+    fault = call_fault(server, error, refused)
+    if isinstance(fault, RelayedError):
+        # It answers, so its calls are not refused.
+        reason = f"cannot list what it offers ({str(fault)[:200]})"
+        return UpstreamError(server, reason, is_fault=False)
+    return fault
 
 
 def opening_fault(server: str, error: BaseException, refused: int | None) -> UpstreamError:

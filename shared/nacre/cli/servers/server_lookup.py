@@ -138,7 +138,7 @@ def check_server(
     The offer is compared with the server's pins and stored, as if a client had listed it. A
     running Nacre server then holds back the changes.
     """
-    from nacre.core.errors import RelayedError, UpstreamError
+    from nacre.core.errors import UpstreamError
     from nacre.wiring.features.servers import one_server
     from nacre.wiring.settings import Settings
 
@@ -148,8 +148,6 @@ def check_server(
         offered = opened.offered()
     except UpstreamError as error:
         return _failed(config, error.reason, home)
-    except RelayedError as error:
-        return _failed(config, f"cannot list what it offers ({error})", home)
     finally:
         close()
     watched = _store(config, offered, home, policy)
