@@ -172,6 +172,27 @@ def test_a_resource_that_a_result_names_is_read_where_it_came_from(tmp_path: Pat
 
 @pytest.mark.requirement("002.allowed-tools")
 @pytest.mark.requirement("002.disallowed-tools")
+@pytest.mark.parametrize(
+    ("era", "uri", "kept"),
+    [
+        ("legacy", "odd://one", 0),
+        ("modern", "odd://t/ttl=0", 0),
+        ("modern", "odd://t/ttl=7000", 7000),
+        ("modern", "odd://t/ttl=99000000", 300_000),
+        ("modern", "odd://t/ttl=-1", 0),
+        ("modern", "odd://t/ttl=true", 0),
+        ("modern", 'odd://t/ttl="long"', 0),
+    ],
+)
+def test_a_resource_is_kept_only_as_long_as_its_server_says(
+    era: str, uri: str, kept: int, tmp_path: Path
+) -> None:
+    with behind(tmp_path, era) as gateway:
+        result = gateway.ask("resources/read", {"uri": uri}, version=MODERN)["result"]
+
+    assert (result["ttlMs"], result["cacheScope"]) == (kept, "private")
+
+
 def test_what_is_not_allowed_is_neither_listed_nor_called(tmp_path: Path) -> None:
     with behind(
         tmp_path, allowed_tools=["e*", "twice", "huge"], disallowed_tools=["mcp__odd__huge"]

@@ -12,6 +12,7 @@ from nacre.core.errors import (
     RelayedError,
 )
 from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.limits import CATALOGUE_TTL_MS
 from nacre.protocol.application_rules import Rulebook
 from nacre.protocol.caller import Caller
 from nacre.protocol.context import Channel, Context, InputRequired, TaskWanted, log_level
@@ -71,7 +72,8 @@ class Calls:
 
         async def call(context: Context) -> Mapping[str, Any]:
             contents = await self._surface.read_resource(uri, context)
-            return cacheable(contents, modern=caller.version == MODERN)
+            modern = caller.version == MODERN
+            return cacheable(contents, modern=modern, ttl_ms=_stated_ttl_ms(contents))
 
         return self._prepare(request, caller, call)
 
@@ -196,6 +198,12 @@ def concerns_message(error: Exception, *, modern: bool) -> bool:
     if isinstance(error, ClientCapabilityError):
         return modern  # legacy clients have no such code; their model reads it
     return isinstance(error, (BlockedError, InvalidParamsError, ForbiddenError, RelayedError))
+
+
+def _stated_ttl_ms(contents: Mapping[str, Any]) -> int:
+    """Return for how long contents may be kept; not at all if their own server does not say so."""
+    ttl_ms = contents.get("ttlMs")
+    return min(max(ttl_ms, 0), CATALOGUE_TTL_MS) if type(ttl_ms) is int else 0
 
 
 def _strings(request: Request, name: str) -> dict[str, str]:
