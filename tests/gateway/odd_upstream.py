@@ -98,6 +98,8 @@ def called(request: Message) -> None:  # noqa: C901 - one branch for each oddity
     name, arguments = params["name"], params.get("arguments") or {}
     if name in QUESTIONS:
         (asked_by_result if ERA == "modern" else asked_meanwhile)(request, name)
+    elif name == "twins":
+        (asked_twice_by_result if ERA == "modern" else asked_twice_meanwhile)(request)
     elif name == "huge":
         answer(request, text("x" * 50_000_000))
     elif name == "silent":
@@ -190,6 +192,27 @@ def asked_by_result(request: Message, name: str) -> None:
     else:
         assert request["params"]["requestState"] == "state-1"
         answer(request, text(json.dumps(given["q1"], sort_keys=True)))
+
+
+def asked_twice_meanwhile(request: Message) -> None:
+    method, params = QUESTIONS["sample"]
+    given = []
+    for number in (1, 2):
+        send({"id": f"q{number}", "method": method, "params": params})
+        given.append("result" in receive())
+    answer(request, text(given))
+
+
+def asked_twice_by_result(request: Message) -> None:
+    method, params = QUESTIONS["sample"]
+    given = request["params"].get("inputResponses")
+    if given is None:
+        question = {"method": method, "params": params}
+        send({"id": request["id"], "result": {
+            "resultType": "input_required", "inputRequests": {"q1": question, "q2": question},
+        }})  # fmt: skip
+    else:
+        answer(request, text(["content" in given[key] for key in ("q1", "q2")]))
 
 
 def read(request: Message) -> None:

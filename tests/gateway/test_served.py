@@ -26,7 +26,7 @@ ODD = Path(__file__).with_name("odd_upstream.py")
 NAMES = (
     *("echo", "ask", "sample", "roots", "secret", "huge", "silent", "twice", "dies", "fails"),
     *("garbage", "links", "leaks", "slow", "visit", "two words", "betrays", "insists", "chatters"),
-    *("refuses", "held", "tells"),
+    *("refuses", "held", "tells", "twins"),
 )
 ASKABLE: Mapping[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
 ANSWERS: Mapping[str, Mapping[str, Any]] = {
@@ -79,6 +79,17 @@ class Live:
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self.asked.append(method)
+        return dict(ANSWERS[method])
+
+
+class Deciding(Live):
+    """A client whose owner allows each call that needs an approval."""
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        is_approval = "decision" in params.get("requestedSchema", {}).get("properties", {})
+        self.asked.append("approval" if is_approval else method)
+        if is_approval:
+            return {"action": "accept", "content": {"decision": "allow once"}}
         return dict(ANSWERS[method])
 
 
@@ -369,6 +380,54 @@ def test_a_question_reaches_the_client_and_its_answer_the_server(
         told = json.loads(said(ask(gateway, tool, version)))
 
     assert told == ANSWERS[method.get(tool, "roots/list")]
+
+
+def decided(gateway: World, tool: str, version: str) -> tuple[list[str], str]:
+    """Call a tool for an owner who allows everything; return what was asked, and the result."""
+    client = Deciding()
+    params: dict[str, Any] = {"name": f"mcp__odd__{tool}", "arguments": {}}
+    given: dict[str, Any] = {"version": version, "capabilities": ASKABLE}
+    if version == LEGACY:
+        return client.asked, said(gateway.ask("tools/call", params, channel=client, **given))
+    answer = gateway.ask("tools/call", params, **given)
+    while "inputRequests" in answer.get("result", {}):
+        result, answers = answer["result"], {}
+        for key, each in result["inputRequests"].items():
+            answers[key] = Looper().run(client.ask(each["method"], each["params"]))
+        again = {**params, "requestState": result["requestState"], "inputResponses": answers}
+        answer = gateway.ask("tools/call", again, **given)
+    return client.asked, said(answer)
+
+
+@pytest.mark.parametrize("version", [LEGACY, MODERN])
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_each_question_of_a_server_needs_one_approval(
+    era: str, version: str, tmp_path: Path
+) -> None:
+    rule = '[[rule]]\naction = "prompt"\nmethod = "sampling/*"\n' + EVERYTHING_GOES
+    with world(tmp_path / "w", {"odd": odd(tmp_path, era)}, policy=rule) as gateway:
+        gateway.tools()
+        once, _ = decided(gateway, "sample", version)
+        twice, told = decided(gateway, "twins", version)
+
+    assert sorted(once) == ["approval", "sampling/createMessage"]
+    assert sorted(twice) == ["approval"] * 2 + ["sampling/createMessage"] * 2
+    assert told == "[True, True]"
+
+
+@pytest.mark.parametrize("version", [LEGACY, MODERN])
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_a_question_of_a_server_counts_once_for_its_limit(
+    era: str, version: str, tmp_path: Path
+) -> None:
+    limit = '[[limit]]\nmethod = "sampling/*"\ncalls = 2\nper = "hour"\n' + EVERYTHING_GOES
+    with world(tmp_path / "w", {"odd": odd(tmp_path, era)}, policy=limit) as gateway:
+        gateway.tools()
+        asked, told = decided(gateway, "twins", version)
+        spent, _ = decided(gateway, "sample", version)
+
+    assert (asked, told) == (["sampling/createMessage"] * 2, "[True, True]")
+    assert spent == []
 
 
 def test_who_cannot_be_asked_declines(tmp_path: Path) -> None:

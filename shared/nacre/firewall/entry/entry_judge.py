@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 _APPROVAL = "approval-"
 _APPROVED = "approved"  # the key under which a call stores its approval between its rounds
+_ASKED = "asked"  # and the one for its server's questions that the client may be asked
 _LOOK_SECONDS = 0.5  # between checks whether a held call was decided
 _MAX_JUDGES = 1024  # of Beings and servers, kept ready
 _MAX_CHANGES = 3  # of a server's offers during one call
@@ -533,15 +534,23 @@ class EntryJudge:
     # The servers behind this one.
 
     async def decide(
-        self, server: str, method: str, params: Mapping[str, Any], context: Context
+        self, server: str, method: str, params: Mapping[str, Any], context: Context, *, key: str
     ) -> Mapping[str, Any]:
-        """Return the params with which a server may ask the client; raises BlockedError."""
+        """Return the params with which a server may ask the client; raises BlockedError.
+
+        The key names the question among those of its call. A later round of the call decides about
+        it again: it is then neither counted nor put to its owner once more.
+        """
         judge = self._judge(context, server)
         screened = self._check().asked(judge, method, params)
+        subject = Subject("method", method, server, params)
+        mark = _mark(subject, judge.policy())
+        was_allowed = context.handler_state.get(_ASKED, {}).get(key) == mark
         call = replace(
-            self._call(Subject("method", method, server, params), context),
+            self._call(subject, context),
             sender="server",
-            granted=False,
+            granted=was_allowed,
+            counted=was_allowed,
             objection=screened.objection,
             doubt=screened.doubt,
             note=screened.note,
@@ -552,6 +561,8 @@ class EntryJudge:
             call.end()
         if isinstance(ruling, Denied):
             raise _blocked(ruling)
+        if context.version == MODERN:  # an older client is asked within one round
+            context.handler_state.setdefault(_ASKED, {})[key] = mark
         changed: Mapping[str, Any] = screened.value
         return changed if judge.policy().settings.mode == "enforce" else params
 

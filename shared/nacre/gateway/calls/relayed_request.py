@@ -76,9 +76,12 @@ class Questions(Protocol):
     """Decides which questions of a server reach the client, and which answers it gets."""
 
     async def decide(
-        self, server: str, method: str, params: Mapping[str, Any], context: Context
+        self, server: str, method: str, params: Mapping[str, Any], context: Context, *, key: str
     ) -> Mapping[str, Any]:
-        """Return the params that may be asked; raises BlockedError."""
+        """Return the params that may be asked; raises BlockedError.
+
+        The key names the question in all rounds of its call.
+        """
         ...
 
     def answer(
@@ -226,7 +229,7 @@ class _RelayedRequest:
         """Return the client's answer to a question; raises an error if it may not be asked."""
         context, questions, method = self._context, self._questions(), question.method
         _require(context, method, question.params)
-        allowed = await questions.decide(self._server, method, question.params, context)
+        allowed = await questions.decide(self._server, method, question.params, context, key=key)
         answers = await context.ask({key: {"method": method, "params": dict(allowed)}})
         return questions.answer(self._server, method, answers[key], context)
 
@@ -273,9 +276,10 @@ class _RelayedRequest:
                     raise
                 responses[key] = {"action": "decline"}
                 continue
-            allowed = await questions.decide(self._server, method, params, context)
             # The round is in the name: a server may use one key for two questions.
-            messages[f"{self._rounds}-{key}"] = {"method": method, "params": dict(allowed)}
+            name = f"{self._rounds}-{key}"
+            allowed = await questions.decide(self._server, method, params, context, key=name)
+            messages[name] = {"method": method, "params": dict(allowed)}
         answers = await context.ask(messages) if messages else {}
         for name, answer in answers.items():
             method, key = messages[name]["method"], name.partition("-")[2]
