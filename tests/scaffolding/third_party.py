@@ -189,11 +189,17 @@ _REPOSITORY = (
 )
 
 
-def _repository(folder: Path) -> None:
+def prepare_repository(folder: Path) -> dict[str, str]:
+    """Make a repository with one commit and a change; return the variables for git there."""
     (folder / "a.txt").write_text("first\n")
     for line in _REPOSITORY:
         subprocess.run(["git", *line.split()], cwd=folder, env={**os.environ, **_GIT}, check=True)
     (folder / "a.txt").write_text("first\nsecond\n")
+    return _GIT
+
+
+def _repository(folder: Path) -> None:
+    prepare_repository(folder)
 
 
 def _git(folder: Path) -> list[Step]:
