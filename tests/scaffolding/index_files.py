@@ -63,8 +63,8 @@ class WrittenFirst:
     def changes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
         return self.index.changes(_uuid(being_id), ids)
 
-    def settle(self, being_id: str) -> None:
-        self.index.settle(_uuid(being_id))
+    def settle(self, being_id: str, *, more_follow: bool = False) -> None:
+        self.index.settle(_uuid(being_id), more_follow=more_follow)
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         being = _uuid(being_id)

@@ -128,8 +128,11 @@ class VectorIndex(Protocol):
         """
         ...
 
-    def settle(self, being_id: str) -> None:
-        """Do what may follow after changes: nothing depends on it but the cost of searches."""
+    def settle(self, being_id: str, *, more_follow: bool = False) -> None:
+        """Do what may follow after changes: nothing depends on it but the cost of later calls.
+
+        `more_follow` says that the caller changes many more points at once.
+        """
         ...
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:

@@ -284,6 +284,20 @@ def test_many_quick_changes_do_not_write_a_file_each(shore: Shore) -> None:
     assert shore.state().name != first
 
 
+def test_a_writer_that_has_more_to_write_renews_the_file_without_waiting(shore: Shore) -> None:
+    shore.put("a")
+    found(shore.index)
+    first = shore.state().name
+    shore.put(*(f"p{number}" for number in range(INDEX_FILE_CHANGES)))
+    shore.index.settle(BEING)
+    assert shore.state().name == first
+
+    shore.index.settle(BEING, more_follow=True)
+
+    assert shore.state().name not in (None, first)
+    assert shore.state().tail == {}
+
+
 def test_stopped_at_any_step_nothing_is_lost_and_no_file_stays_behind(shore: Shore) -> None:
     shore.put("a", "b")
     found(shore.index)

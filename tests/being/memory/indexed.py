@@ -66,9 +66,9 @@ class Failing:
     def changes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
         return self._index.changes(being_id, ids)
 
-    def settle(self, being_id: str) -> None:
+    def settle(self, being_id: str, *, more_follow: bool = False) -> None:
         self._check()
-        self._index.settle(being_id)
+        self._index.settle(being_id, more_follow=more_follow)
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         self._check()

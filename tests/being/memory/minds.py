@@ -254,7 +254,7 @@ class DownIndex:
     def changes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
         return []
 
-    def settle(self, being_id: str) -> None:
+    def settle(self, being_id: str, *, more_follow: bool = False) -> None:
         raise UnavailableError("no index now")
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from nacre.being.memory.index.cluster_vectors import mean_of
-from nacre.being.memory.index.vector_items import CLUSTER, VECTOR_OF, from_item
+from nacre.being.memory.index.cluster_vectors import LENGTH_OF, MEAN_OF, mean_of
+from nacre.being.memory.index.vector_items import CLUSTER, from_item
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import (
     ULID_LENGTH,
@@ -18,10 +18,10 @@ from nacre.being.memory.model.types import (
 )
 from nacre.being.memory.store import evidence
 from nacre.being.memory.store.evidence import number_of_items
-from nacre.being.patrol.compare.geometry import numbers
 from nacre.being.patrol.compare.space import HASHED, hashed
 from nacre.core.limits import CLUSTER_MEMBERS
 from nacre.ports.items.table import Item
+from nacre.ports.packed_vectors import packed
 
 
 def check(items: Sequence[Item], being_id: str, *, emb_id: str | None) -> None:
@@ -161,16 +161,11 @@ def _clusters_follow_from_their_members(
             every = [vector for point in points if (vector := point.subject_vector(emb_id))]
             for node, point in zip(members, points, strict=True):
                 assert (point.state, point.cluster_id) == (node.status, node.cluster_id)
-        stored = vector_items.get(CLUSTER + cluster.cluster_id, {}).get(
-            VECTOR_OF + (emb_id or HASHED)
-        )
+        item = vector_items.get(CLUSTER + cluster.cluster_id, {})
+        stored = item.get(MEAN_OF + (emb_id or HASHED))
         mean = mean_of(every)
-        if mean is None:
-            assert stored is None
-            continue
-        assert isinstance(stored, bytes)
-        for actual, expected in zip(numbers(stored), numbers(mean[0]), strict=True):
-            assert abs(actual - expected) < 1e-5
+        assert stored == (None if mean is None else packed(mean.vector))
+        assert item.get(LENGTH_OF + (emb_id or HASHED)) == (mean and mean.length)
 
 
 def _describes(cluster: Cluster, members: Sequence[Node]) -> None:

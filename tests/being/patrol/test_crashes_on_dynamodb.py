@@ -10,6 +10,7 @@ from nacre.access.beings import Beings
 from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.vectors import file_vectors
 from nacre.adapters.vectors.item_vectors import ItemVectors
 from nacre.being.memory.index.cluster_vectors import ClusterMeans
 from nacre.being.memory.index.maintenance import IndexMaintenance
@@ -17,6 +18,7 @@ from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.repositories import open_repositories
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.patrol.patrol import Patrol
+from nacre.being.patrol.run import index_updates
 from nacre.ports.vectors import VectorIndex
 from tests.adapters.conftest import StillClock
 from tests.being.memory.minds import builtin
@@ -92,10 +94,15 @@ def in_step(world: World) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("searched", ["items", "files"])
-def test_stopped_on_dynamodb_it_ends_the_same(stack: Stack, searched: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("searched", ["items", "files", "files renewed in the run"])
+def test_stopped_on_dynamodb_it_ends_the_same(
+    stack: Stack, searched: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if searched == "files renewed in the run":
+        for module in (file_vectors, index_updates):
+            monkeypatch.setattr(module, "INDEX_FILE_CHANGES", 3)
     database = SqliteDatabase(":memory:")
-    blobs = tmp_path if searched == "files" else None
+    blobs = None if searched == "items" else tmp_path
     world = opened(stack, database, blobs=blobs)
     world.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
     world.note("Bob sold his boat", "Bob sold his boat.", "Eve baked rye bread")

@@ -1,6 +1,8 @@
 """A run over the items reads their vectors once, and decides as with any other index."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -8,14 +10,17 @@ import pytest
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.adapters.vectors.index_files import IndexFiles
 from nacre.adapters.vectors.item_vectors import ItemVectors
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Node
-from nacre.ports.items.table import Table
+from nacre.core.limits import INDEX_FILE_CHANGES
+from nacre.ports.items.table import Table, Write
 from nacre.ports.vectors import VectorIndex
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import queue_of
 from tests.being.memory.minds import Minded, builtin, minded
+from tests.scaffolding.index_files import files_of
 
 SCENES = (
     "Bo fed the black cat in the garden",
@@ -98,3 +103,28 @@ def test_a_run_over_the_items_decides_as_over_an_index(clock: StillClock) -> Non
     assert memories(over_items) == memories(over_index)
     # The same event in three spellings is one memory, also when one run hears two of them.
     assert max(count for _, _, count, _, _ in memories(over_items)) > 1
+
+
+def test_a_run_renews_the_file_before_many_changes_wait(
+    clock: StillClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[int] = []
+    mind = a_mind(clock, lambda table, _, emb_id: files_of(table, tmp_path, clock)(emb_id))
+    files = IndexFiles(mind.table, clock=clock, rng=Random(1))
+    for first in range(0, 40, 20):
+        mind.note(*(f"Ann saw the {number}th ship" for number in range(first, first + 20)))
+    transact = mind.table.table.transact
+
+    def counted(writes: Sequence[Write], **options: Any) -> None:
+        transact(writes, **options)
+        state = files.read(mind.being_id)
+        waiting.append(0 if state is None else len(state.tail))
+
+    monkeypatch.setattr(mind.table.table, "transact", counted)
+    patrol(mind)
+
+    assert mind.runs()[0].state == "done"
+    state = files.read(mind.being_id)
+    assert state is not None
+    assert state.changes > 80
+    assert max(waiting) < 2 * INDEX_FILE_CHANGES

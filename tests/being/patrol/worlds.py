@@ -137,8 +137,8 @@ class FusedIndex:
     def changes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
         return self.index.changes(being_id, ids)
 
-    def settle(self, being_id: str) -> None:
-        self.index.settle(being_id)
+    def settle(self, being_id: str, *, more_follow: bool = False) -> None:
+        self.index.settle(being_id, more_follow=more_follow)
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         self.fuse.burn()

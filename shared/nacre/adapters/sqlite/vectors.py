@@ -39,7 +39,7 @@ class LocalVectors:
         """Return no writes: `upsert` and `delete` follow."""
         return []
 
-    def settle(self, being_id: str) -> None:
+    def settle(self, being_id: str, *, more_follow: bool = False) -> None:
         """Do nothing: nothing waits."""
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:

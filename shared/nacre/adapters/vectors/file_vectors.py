@@ -114,11 +114,14 @@ class FileVectors:
                 return
         raise UnavailableError("the file of the search index is being renewed all the time")
 
-    def settle(self, being_id: str) -> None:
-        """Renew the file if enough points have changed; a failure leaves them in the tail."""
+    def settle(self, being_id: str, *, more_follow: bool = False) -> None:
+        """Renew the file if enough points have changed; a failure leaves them in the tail.
+
+        If more changes follow, it does not wait for a quiet moment: each of them writes the tail.
+        """
         state = self._files.read(being_id)
         if state is not None:
-            self._settle(being_id, state)
+            self._settle(being_id, state, in_quiet=not more_follow)
 
     def renew(self, being_id: str) -> bool:
         """Write the file now; return False if it cannot be, or need not be."""
@@ -237,13 +240,13 @@ class FileVectors:
 
     # Files
 
-    def _settle(self, being_id: str, state: IndexFile) -> None:
+    def _settle(self, being_id: str, state: IndexFile, *, in_quiet: bool = True) -> None:
         age = self._clock().timestamp() - state.written
         waiting = len(state.tail)
         if waiting > INDEX_FILE_LOST_CHANGES:
             self._files.drop(being_id, state)
         elif (
-            (waiting >= INDEX_FILE_CHANGES and age > INDEX_FILE_QUIET_SECONDS)
+            (waiting >= INDEX_FILE_CHANGES and (age > INDEX_FILE_QUIET_SECONDS or not in_quiet))
             or waiting >= INDEX_FILE_BUSY_CHANGES
             or (state.name is not None and age > INDEX_FILE_DAYS * _DAY)
         ):

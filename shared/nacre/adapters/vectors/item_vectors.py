@@ -42,7 +42,7 @@ class ItemVectors:
         """Return no writes: the vector items are enough."""
         return []
 
-    def settle(self, being_id: str) -> None:
+    def settle(self, being_id: str, *, more_follow: bool = False) -> None:
         """Do nothing: nothing waits."""
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:

@@ -13,17 +13,20 @@ from hypothesis import strategies as st
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
-from nacre.being.memory.index.cluster_vectors import ClusterMeans, mean_of
+from nacre.being.memory.index.cluster_vectors import ClusterMean, ClusterMeans, Mean, mean_of
 from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.model.types import Cluster
 from nacre.being.memory.repositories import Repositories, open_repositories
 from nacre.being.memory.store.nodes import Nodes
 from nacre.ports.embedder import Vector
+from nacre.ports.items.table import Item
+from nacre.ports.packed_vectors import packed
 from nacre.ports.vectors import Filter, Question
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import Keeper, a_node, queue_of, scene_draft
 
 EMB_ID = "test:letters:26:v1"
+BEING = "00000000-0000-4000-8000-0000000000aa"
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def test_a_merge_renews_the_mean_of_its_cluster(searched: Searched) -> None:
     assert expected is not None
 
     assert direction(searched.means.get(being_id, "c", EMB_ID)) == pytest.approx(
-        direction(expected[0]), abs=0.005
+        direction(expected.vector), abs=0.005
     )
     assert set(searched.found()) == {merged.node_id, ids[2]}
 
@@ -99,7 +102,7 @@ def test_a_merge_renews_the_mean_of_its_cluster(searched: Searched) -> None:
     expected = mean_of(letters.documents([node.action for node in nodes]))
     assert expected is not None
     assert direction(searched.means.get(being_id, "c", EMB_ID)) == pytest.approx(
-        direction(expected[0]), abs=0.005
+        direction(expected.vector), abs=0.005
     )
     assert set(searched.found()) == set(ids)
 
@@ -144,14 +147,60 @@ vectors = st.lists(st.floats(-1, 1, width=32), min_size=4, max_size=4)
 
 @given(st.lists(vectors, min_size=1, max_size=8))
 def test_a_mean_has_length_one_and_does_not_depend_on_the_order(every: list[list[float]]) -> None:
-    packed = [struct.pack("<4f", *each) for each in every]
-    mean = mean_of(packed)
+    columns = [struct.pack("<4f", *each) for each in every]
+    mean = mean_of(columns)
     if mean is None:
         assert all(abs(sum(column)) < 1e-6 for column in zip(*every, strict=True))
         return
-    assert sum(part * part for part in direction(mean[0])) == pytest.approx(1, abs=1e-5)
-    assert mean_of(packed[::-1]) == mean
+    assert sum(part * part for part in direction(mean.vector)) == pytest.approx(1, abs=1e-5)
+    assert mean_of(columns[::-1]) == mean
 
 
 def test_nothing_has_no_mean() -> None:
     assert mean_of([]) is None
+
+
+# Items
+
+
+def floats(parts: Sequence[float]) -> Vector:
+    return struct.pack(f"<{len(parts)}f", *parts)
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=8, max_size=8), st.floats(0.01, 1))
+def test_an_item_keeps_direction_and_length_in_a_byte_for_each_number(
+    parts: list[float], length: float
+) -> None:
+    vector = Letters().query("cats eat fish in the sun")
+    stored = ClusterMean({EMB_ID: Mean(vector, length)}, floats(parts))
+
+    item = stored.to_item(BEING, "c", 3)
+    read = ClusterMean.from_item(item)
+
+    assert sum(len(value) for value in item.values() if isinstance(value, bytes)) == 26 + 8
+    assert read.means[EMB_ID].length == length
+    assert direction(read.means[EMB_ID].vector) == pytest.approx(direction(vector), abs=0.01)
+    largest = max(map(abs, parts))
+    assert direction(read.circumstances) == pytest.approx(parts, abs=0.02 * largest + 1e-6)
+    assert read.to_item(BEING, "c", 3).keys() == item.keys()
+
+
+def test_an_item_of_the_first_version_is_read_until_the_cluster_changes() -> None:
+    vector, people = Letters().query("cats eat"), floats([0.5, 0.0, -0.25])
+    item: Item = {"vec:" + EMB_ID: vector, "len:" + EMB_ID: 0.75, "people_words": people}
+
+    assert ClusterMean.from_item(item) == ClusterMean({EMB_ID: Mean(vector, 0.75)}, people)
+
+
+def test_the_first_version_finds_nothing_in_a_packed_item_that_it_would_misread() -> None:
+    stored = ClusterMean({EMB_ID: Mean(Letters().query("cats"), 1.0)}, floats([0.5, 0.25]))
+
+    names = stored.to_item(BEING, "c", 1).keys()
+
+    assert not [name for name in names if name.startswith("vec:") or name == "people_words"]
+
+
+def test_a_mean_without_its_length_is_computed_again() -> None:
+    imported: Item = {"mean:" + EMB_ID: packed(Letters().query("cats"))}
+
+    assert ClusterMean.from_item(imported) == ClusterMean({}, None)

@@ -25,7 +25,7 @@ from nacre.being.memory.index.vector_items import VECTOR_OF, pages
 from nacre.being.memory.model import keys
 from nacre.being.memory.transfer.deferred_index import DeferredIndex
 from nacre.core.limits import INDEX_GRACE_SECONDS, INDEX_KEEP_SECONDS, INDEX_RETRY_SECONDS
-from nacre.ports.items.table import Change, Delete
+from nacre.ports.items.table import Change, Delete, Put
 from nacre.ports.vectors import dimension_of
 from tests.adapters.conftest import StillClock
 from tests.being.memory.indexed import Bench, Words, entry
@@ -76,6 +76,16 @@ def test_what_is_written_is_found_at_once_and_leaves_no_mark(bench: Bench) -> No
     assert bench.found("pearl") == (["a"], ["a"])
     assert bench.marks() == []
     assert bench.failed == []
+
+
+def test_only_an_index_that_is_told_after_the_transaction_needs_a_mark(bench: Bench) -> None:
+    bench.write(entry("a", "pearl"))
+
+    writes = bench.indexing.prepare(bench.being_id, [entry("b", "shell")], ["a"]).writes
+
+    marks = [write for write in writes if isinstance(write, Put) and "ids" in write.item]
+    is_told_after = bench.active.is_derived and not bench.active.is_told_in_transaction
+    assert len(marks) == int(is_told_after)
 
 
 def test_what_is_removed_is_no_longer_found(bench: Bench) -> None:

@@ -1,22 +1,70 @@
-"""The vectors of clusters: the normalized mean of the subject vectors of living members."""
+"""The vectors of clusters: the normalized mean of the subject vectors of living members.
+
+Their items have one byte for each number, as those of memories do. The packed attributes have names
+of their own: version 0.1.0 does not find them, and computes the mean from the members. It stored
+float32 numbers, which are read as they are until the cluster changes.
+"""
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from nacre.being.memory.index.sync import IndexSync
-from nacre.being.memory.index.vector_items import CLUSTER, VECTOR_OF
+from nacre.being.memory.index.vector_items import CLUSTER, VECTOR_OF, vectors_in
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import count_in
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.memory.store.retry import retry_on_conflict
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.ports.embedder import Vector
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Absent, Check, Compare, Delete, Item, Key, Put, Table
+from nacre.ports.packed_vectors import PackedVector, packed, unpacked
+from nacre.ports.vectors import dimension_of
 
 CLUSTER_VECTOR = ItemSchema("cluster vector", 1)
+MEAN_OF = "mean:"  # prefix of the attribute with the packed mean of an embedding
 LENGTH_OF = "len:"  # prefix of the attribute with the length of the mean before normalizing
-CIRCUMSTANCES = "people_words"  # the attribute with the mean of the members' people and words
+_CIRCUMSTANCES = "about"  # the attribute with the packed mean of the members' people and words
+_CIRCUMSTANCES_LENGTH = "about_len"
+_CIRCUMSTANCES_BEFORE = "people_words"  # the same as float32, of version 0.1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean of vectors, normalized, and its length before."""
+
+    vector: Vector
+    length: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMean:
+    """What a cluster's item says of its members."""
+
+    means: Mapping[str, Mean] = field(default_factory=dict)  # by embedding
+    circumstances: Vector | None = None  # the mean of the members' people and words
+
+    @classmethod
+    def from_item(cls, item: Item) -> "ClusterMean":
+        """Return what is in an item; a mean without its length is left out."""
+        means = {}
+        for emb_id, vector in stored_means(item).items():
+            length = item.get(LENGTH_OF + emb_id)
+            if isinstance(length, int | float):
+                means[emb_id] = Mean(unpacked(vector, dimension_of(emb_id)), float(length))
+        return cls(means, _circumstances(item))
+
+    def to_item(self, being_id: str, cluster_id: str, count: int) -> Item:
+        """Return the item of a cluster with so many members."""
+        attributes: Item = {}
+        for emb_id, mean in self.means.items():
+            attributes[MEAN_OF + emb_id] = packed_mean(mean.vector, emb_id)
+            attributes[LENGTH_OF + emb_id] = mean.length
+        if self.circumstances is not None:
+            attributes[_CIRCUMSTANCES] = packed(self.circumstances)
+            attributes[_CIRCUMSTANCES_LENGTH] = _length(self.circumstances)
+        return cluster_item(being_id, cluster_id, count, attributes)
 
 
 class ClusterMeans:
@@ -30,8 +78,8 @@ class ClusterMeans:
     def get(self, being_id: str, cluster_id: str, emb_id: str) -> Vector | None:
         """Return the vector of a cluster in an embedding, or None."""
         item = self._table.get(vector_place(being_id, cluster_id))
-        vector = None if item is None else item.get(VECTOR_OF + emb_id)
-        return vector if isinstance(vector, bytes) else None
+        vector = None if item is None else stored_means(item).get(emb_id)
+        return None if vector is None else unpacked(vector, dimension_of(emb_id))
 
     def renew(self, being_id: str, cluster_id: str, moved: Iterable[str] = ()) -> None:
         """Compute the vector again from the members.
@@ -42,22 +90,23 @@ class ClusterMeans:
         node_ids = list(moved)
         retry_on_conflict(lambda: self._renew(being_id, cluster_id, node_ids))
 
-    def item(self, being_id: str, cluster_id: str, members: Sequence[str]) -> Item | None:
-        """Return the item with the vectors of a cluster of these members, or None."""
+    def of(self, being_id: str, members: Sequence[str]) -> dict[str, Mean]:
+        """Return the means of these members by embedding, without those that are zero."""
         state, items = self._indexing.read(being_id, members)
-        means: Item = {}
+        means = {}
         for emb_id in () if state is None else state.emb_ids:
             subjects = [item.subject_vector(emb_id) for item in items.values()]
             mean = mean_of([vector for vector in subjects if vector is not None])
             if mean is not None:
-                means[VECTOR_OF + emb_id], means[LENGTH_OF + emb_id] = mean
-        return cluster_item(being_id, cluster_id, len(members), means) if means else None
+                means[emb_id] = mean
+        return means
 
     def _renew(self, being_id: str, cluster_id: str, moved: Sequence[str]) -> None:
         # Every change of the members raises the version, so a mean of former members is refused.
         cluster = self._table.get(Key(keys.clusters(being_id), cluster_id))
         members = self._nodes.living_members(being_id, cluster_id, moved)
-        item = self.item(being_id, cluster_id, [node.node_id for node in members])
+        means = self.of(being_id, [node.node_id for node in members])
+        item = ClusterMean(means).to_item(being_id, cluster_id, len(members))
         is_unchanged = (
             Absent() if cluster is None else Compare("version", "=", count_in(cluster, "version"))
         )
@@ -65,7 +114,7 @@ class ClusterMeans:
         self._table.transact(
             [
                 Check(Key(keys.clusters(being_id), cluster_id), is_unchanged),
-                Delete(place) if item is None else Put(item),
+                Put(item) if means else Delete(place),
             ]
         )
 
@@ -77,7 +126,32 @@ def cluster_item(being_id: str, cluster_id: str, count: int, means: Item) -> Ite
     )
 
 
-def mean_of(vectors: Sequence[Vector]) -> tuple[Vector, float] | None:
+def packed_mean(vector: PackedVector, emb_id: str) -> PackedVector:
+    """Return a mean as items keep it; one of another length than its embedding's stays as it is."""
+    return packed(vector) if len(vector) == 4 * dimension_of(emb_id) else vector
+
+
+def stored_means(item: Item) -> dict[str, PackedVector]:
+    """Return the means in a cluster's item, by embedding."""
+    return {**vectors_in(item, VECTOR_OF), **vectors_in(item, MEAN_OF)}
+
+
+def _circumstances(item: Item) -> Vector | None:
+    small, length = item.get(_CIRCUMSTANCES), item.get(_CIRCUMSTANCES_LENGTH)
+    if not isinstance(small, bytes) or not isinstance(length, int | float):
+        before = item.get(_CIRCUMSTANCES_BEFORE)
+        return before if isinstance(before, bytes) else None
+    direction = unpacked(small, len(small))
+    return struct.pack(
+        f"<{len(small)}f", *(length * part for (part,) in struct.iter_unpack("<f", direction))
+    )
+
+
+def _length(vector: Vector) -> float:
+    return math.sqrt(math.fsum(part * part for (part,) in struct.iter_unpack("<f", vector)))
+
+
+def mean_of(vectors: Sequence[Vector]) -> Mean | None:
     """Return the normalized mean of vectors and its length before, or None if that is zero."""
     if not vectors:
         return None
@@ -89,7 +163,7 @@ def mean_of(vectors: Sequence[Vector]) -> tuple[Vector, float] | None:
     length = math.sqrt(math.fsum(part * part for part in means))
     if length == 0:
         return None
-    return struct.pack(form, *(part / length for part in means)), length
+    return Mean(struct.pack(form, *(part / length for part in means)), length)
 
 
 def vector_place(being_id: str, cluster_id: str) -> Key:

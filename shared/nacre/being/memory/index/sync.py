@@ -178,18 +178,19 @@ class IndexSync:
         writes: list[Write] = [Put(item.to_item(being_id)) for item in items.values()]
         writes += [Delete(keys.point(being_id, id_)) for id_ in removed]
         writes += self.index(state.active).changes(being_id, ids)
-        if any(self._needs_mark(emb_id, items, removed) for emb_id in state.emb_ids):
+        if self._needs_mark(state, items, removed):
             writes.append(self.marks.points_mark(being_id, ids))
         return IndexChange(writes, partial(self._apply, being_id, ids, (state, items)))
 
     def _needs_mark(
-        self, emb_id: str, items: Mapping[str, VectorItem], removed: Sequence[str]
+        self, state: IndexState, items: Mapping[str, VectorItem], removed: Sequence[str]
     ) -> bool:
         """Return whether an index may miss a change if nothing follows the transaction."""
-        index = self.index(emb_id)
-        is_told = index.is_told_in_transaction
-        is_late = (index.is_derived or bool(removed)) and not is_told
-        return is_late or bool(self._lacking(items.values(), emb_id))
+        followed = [*state.emb_ids, *(state.former if removed else ())]
+        indexes = map(self.index, followed)
+        return any(
+            index.is_derived and not index.is_told_in_transaction for index in indexes
+        ) or any(self._lacking(items.values(), emb_id) for emb_id in state.emb_ids)
 
     def _told(self, being_id: str, state: IndexState) -> IndexState:
         """Give up a file of points that this process's index does not tell of changes."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from nacre.being.memory.index.cluster_vectors import vector_place
+from nacre.being.memory.index.cluster_vectors import stored_means, vector_place
 from nacre.being.memory.index.vector_items import SUBJECT_OF, VECTOR_OF, vectors_in
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import counters
@@ -113,9 +113,13 @@ class Exporter:
         result = []
         for record in records:
             item = items.get(places[record.key]) if record.key in places else None
-            vectors = {} if item is None else vectors_in(item, VECTOR_OF)
-            if item is not None and vectors:
-                text_sha, subjects = str(item.get("text_sha", "")), vectors_in(item, SUBJECT_OF)
-                record = replace(record, vectors=Vectors(text_sha, vectors, subjects))
-            result.append(record)
+            vectors = None if item is None else _vectors(record.kind, item)
+            result.append(record if vectors is None else replace(record, vectors=vectors))
         return result
+
+
+def _vectors(kind: str, item: Item) -> Vectors | None:
+    of = stored_means(item) if kind == "cluster" else vectors_in(item, VECTOR_OF)
+    if not of:
+        return None
+    return Vectors(str(item.get("text_sha", "")), of, vectors_in(item, SUBJECT_OF))

@@ -1,7 +1,6 @@
 """Records as writes that store them if they do not exist, and as changes of counters."""
 
-from nacre.being.memory.index.cluster_vectors import cluster_item
-from nacre.being.memory.index.vector_items import VECTOR_OF
+from nacre.being.memory.index.cluster_vectors import MEAN_OF, cluster_item, packed_mean
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_SCENES, UNREAD, Cap
 from nacre.being.memory.model.records import attributes_of
@@ -70,7 +69,9 @@ def _cluster_writes(being_id: str, cluster: Cluster, vectors: Vectors | None) ->
     if vectors is None:
         cluster = replace(cluster, dirty=cluster.state == "active")
         return [Put(cluster.to_item(being_id), Absent())]
-    named: Item = {VECTOR_OF + emb_id: vector for emb_id, vector in vectors.of.items()}
+    named: Item = {
+        MEAN_OF + emb_id: packed_mean(vector, emb_id) for emb_id, vector in vectors.of.items()
+    }
     item = cluster_item(being_id, cluster.cluster_id, cluster.n_active, named)
     return [Put(cluster.to_item(being_id), Absent()), Put(item)]
 

@@ -5,18 +5,13 @@ their number is fixed. On 3,000 texts in 60 groups this finds the same cluster a
 all clusters, and it reads as much among a hundred thousand memories as among a thousand.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, zip_longest
 
-from nacre.being.memory.index.cluster_vectors import (
-    CIRCUMSTANCES,
-    LENGTH_OF,
-    mean_of,
-    vector_place,
-)
+from nacre.being.memory.index.cluster_vectors import ClusterMean, Mean, mean_of, vector_place
 from nacre.being.memory.index.sync import IndexSync
-from nacre.being.memory.index.vector_items import VECTOR_OF, from_item, is_point, point_id
+from nacre.being.memory.index.vector_items import from_item, is_point, point_id
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Cluster, Node, Scene
 from nacre.being.memory.store.nodes import Nodes
@@ -53,7 +48,7 @@ class CandidateCluster:
     cluster: Cluster
     vector: Vector | None
     length: float
-    vectors: Item  # the stored item of its vectors
+    means: Mapping[str, Mean]  # the stored ones, by embedding
     circumstances: Numbers | None  # the mean of its members' people and words
     group: Group | None  # None before the Being's notes are measured
     nearness: float = 0.0
@@ -137,8 +132,8 @@ class NeighbourSearch:
                 continue
             cluster = Cluster.from_item(items[place])
             if cluster.state == "active" and cluster.n_active < CLUSTER_MEMBERS:
-                vectors = items.get(vector_place(self._being_id, cluster_id), {})
-                candidates.append(self._candidate(cluster, vectors, space))
+                stored = items.get(vector_place(self._being_id, cluster_id), {})
+                candidates.append(self._candidate(cluster, stored, space))
         return candidates
 
     def nearest_cluster(
@@ -199,39 +194,33 @@ class NeighbourSearch:
                 vectors[memory.id] = vector
         return vectors
 
-    def _candidate(self, cluster: Cluster, vectors: Item, space: Space) -> CandidateCluster:
-        vector = vectors.get(VECTOR_OF + space.emb_id)
-        length = vectors.get(LENGTH_OF + space.emb_id)
-        hashed = vectors.get(CIRCUMSTANCES)
-        if (
-            isinstance(vector, bytes)
-            and isinstance(length, int | float)
-            and (isinstance(hashed, bytes) or space.grouping is None)
-        ):
-            place = numbers(hashed) if isinstance(hashed, bytes) else None
-            return _candidate(cluster, vector, float(length), vectors, place, space)
+    def _candidate(self, cluster: Cluster, item: Item, space: Space) -> CandidateCluster:
+        stored = ClusterMean.from_item(item)
+        known = stored.means.get(space.emb_id)
+        if known is not None and (stored.circumstances is not None or space.grouping is None):
+            hashed = stored.circumstances
+            place = None if hashed is None else numbers(hashed)
+            return _candidate(cluster, known, stored.means, place, space)
         members = self.members(cluster.cluster_id)
-        vectors_of = self.subjects(members, space)
-        mean_vector = mean_of(list(vectors_of.values()))
-        if mean_vector is None:
-            return CandidateCluster(cluster, None, 0.0, vectors, None, None)
+        computed = mean_of(list(self.subjects(members, space).values()))
+        if computed is None:
+            return CandidateCluster(cluster, None, 0.0, stored.means, None, None)
         place = mean([circumstances(node) for node in members])
-        return _candidate(cluster, *mean_vector, vectors, place, space)
+        return _candidate(cluster, computed, stored.means, place, space)
 
 
 def _candidate(
     cluster: Cluster,
-    vector: Vector,
-    length: float,
-    vectors: Item,
+    mean: Mean,
+    means: Mapping[str, Mean],
     circumstances: Numbers | None,
     space: Space,
 ) -> CandidateCluster:
     group = None
     if space.grouping is not None and circumstances is not None:
-        place = (*(length * part for part in numbers(vector)), *circumstances)
+        place = (*(mean.length * part for part in numbers(mean.vector)), *circumstances)
         group = space.grouping.group(place, max(1, cluster.n_active))
-    return CandidateCluster(cluster, vector, length, vectors, circumstances, group)
+    return CandidateCluster(cluster, mean.vector, mean.length, means, circumstances, group)
 
 
 def _nearness(spot: Spot, candidate: CandidateCluster, space: Space) -> float:

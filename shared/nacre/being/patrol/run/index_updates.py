@@ -1,14 +1,18 @@
 """Updates of the search index by a run: at once, because the next step searches it."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from nacre.being.memory.index.marks import Mark
 from nacre.being.memory.index.sync import IndexSync, marked
+from nacre.being.memory.index.vector_items import is_point
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Node, Scene
 from nacre.being.memory.text.searchable_text import searchable
 from nacre.core.errors import UnavailableError
-from nacre.ports.items.table import Key, Put, Write
+from nacre.core.limits import INDEX_FILE_CHANGES
+from nacre.ports.items.table import Delete, Key, Put, Write
+from nacre.ports.vectors import VectorIndex
 
 _SILENT = "the embedding model does not answer"
 
@@ -19,6 +23,7 @@ class IndexUpdates:
     def __init__(self, indexing: IndexSync, being_id: str) -> None:
         self._indexing = indexing
         self._being_id = being_id
+        self._changed = 0  # points since the index could settle
 
     def writes(
         self,
@@ -43,11 +48,28 @@ class IndexUpdates:
                 assert isinstance(ids, list)
                 place = Key.of(write.item)
                 self._sync([Mark(place, tuple(map(str, ids)))])
+        self._changed += sum(self._changes_a_point(write) for write in writes)
+        if self._changed >= INDEX_FILE_CHANGES:
+            self._changed = 0
+            self._index.settle(self._being_id, more_follow=True)
 
     def catch_up(self) -> None:
         """Apply all updates that are still marked, so that decisions see the whole memory."""
         for page in self._indexing.marks.all(self._being_id):
             self._sync([mark for mark in page if mark.forget is None])
+
+    @cached_property
+    def _index(self) -> VectorIndex:
+        return self._indexing.active_index(self._being_id).index
+
+    def _changes_a_point(self, write: Write) -> bool:
+        match write:
+            case Put(item):
+                return is_point(self._being_id, Key.of(item))
+            case Delete(key):
+                return is_point(self._being_id, key)
+            case _:
+                return False
 
     def _sync(self, marks: Sequence[Mark]) -> None:
         if not self._indexing.sync(self._being_id, marked(marks)):

@@ -1,10 +1,9 @@
 """A memory joins a cluster, or begins a new one."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from nacre.being.memory.index.cluster_vectors import CIRCUMSTANCES, LENGTH_OF, cluster_item
-from nacre.being.memory.index.vector_items import VECTOR_OF
+from nacre.being.memory.index.cluster_vectors import ClusterMean, Mean
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Cluster, SceneText
 from nacre.being.patrol.compare.geometry import Numbers, dot, numbers, packed
@@ -68,7 +67,7 @@ def joining(
         sums.append(tuple(before * part for part in cluster_mean(candidate)))
     return [
         Update(Key(keys.clusters(context.being_id), cluster_id), change, unchanged),
-        Put(_vectors(context, cluster_id, before + 1, candidate.vectors, sums, hashed)),
+        Put(_vectors(context, cluster_id, before + 1, candidate.means, sums, hashed)),
     ]
 
 
@@ -85,19 +84,14 @@ def _vectors(
     context: RunContext,
     cluster_id: str,
     count: int,
-    vectors: Item,
+    means: Mapping[str, Mean],
     sums: Sequence[Sequence[float]],
     hashed: Numbers | None,
 ) -> Item:
-    emb_id = context.space.emb_id
-    attributes = {
-        name: value for name, value in vectors.items() if name.startswith((VECTOR_OF, LENGTH_OF))
-    }
-    if hashed is not None:
-        attributes[CIRCUMSTANCES] = packed(hashed)
     total = tuple(map(sum, zip(*sums, strict=True)))
     length = dot(total, total) ** 0.5
     if length:
-        attributes[VECTOR_OF + emb_id] = packed([part / length for part in total])
-        attributes[LENGTH_OF + emb_id] = length / count
-    return cluster_item(context.being_id, cluster_id, count, attributes)
+        mean = Mean(packed([part / length for part in total]), length / count)
+        means = {**means, context.space.emb_id: mean}
+    stored = ClusterMean(means, None if hashed is None else packed(hashed))
+    return stored.to_item(context.being_id, cluster_id, count)

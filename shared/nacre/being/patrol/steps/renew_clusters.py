@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from nacre.being.memory.index.cluster_vectors import (
-    CIRCUMSTANCES,
-    LENGTH_OF,
+    ClusterMean,
     ClusterMeans,
-    cluster_item,
+    Mean,
     mean_of,
     vector_place,
 )
-from nacre.being.memory.index.vector_items import VECTOR_OF
 from nacre.being.memory.model.cluster_weight import cluster_weight
 from nacre.being.memory.model.types import Cluster, Node
 from nacre.being.memory.store.clusters import replacing
@@ -144,22 +142,15 @@ class _Renewing:
         )
 
     def _vectors(self, cluster_id: str, members: Sequence[Node]) -> Item | None:
+        means = self._means(members)
+        if not means:
+            return None
+        place = packed(place_mean([circumstances(node) for node in members]))
+        return ClusterMean(means, place).to_item(self.context.being_id, cluster_id, len(members))
+
+    def _means(self, members: Sequence[Node]) -> dict[str, Mean]:
         if self.context.space.emb_id == HASHED:
             mean = mean_of([hashed(node.action) for node in members])
-            if mean is None:
-                return None
-            attributes: Item = {VECTOR_OF + HASHED: mean[0], LENGTH_OF + HASHED: mean[1]}
-            item = cluster_item(self.context.being_id, cluster_id, len(members), attributes)
-        else:
-            means = ClusterMeans(
-                self.context.table, self.context.memory.nodes, self.context.indexing
-            )
-            ids = [node.node_id for node in members]
-            stored = means.item(self.context.being_id, cluster_id, ids)
-            if stored is None:
-                return None
-            item = stored
-        return {
-            **item,
-            CIRCUMSTANCES: packed(place_mean([circumstances(node) for node in members])),
-        }
+            return {} if mean is None else {HASHED: mean}
+        means = ClusterMeans(self.context.table, self.context.memory.nodes, self.context.indexing)
+        return means.of(self.context.being_id, [node.node_id for node in members])
