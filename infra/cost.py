@@ -1,9 +1,9 @@
 """The resources that a stack uses and their cost on AWS, from counted calls.
 
 python -m infra.cost prints what a million calls of the stated mix cost; its options state another
-mix, another size of memory, or Qdrant. `infra/measured.json` holds the requests of one call of each
-kind, counted by `python -m tests.end_to_end.load.counting`; a test counts again. Every other number
-is an assumption and stands here with its reason, or a price with its source.
+mix, another size of memory, or another index. `infra/measured.json` holds the requests of one call
+of each kind, counted by `python -m tests.end_to_end.load.counting`; a test counts again. Every
+other number is an assumption and stands here with its reason, or a price with its source.
 """
 
 import argparse
@@ -31,8 +31,11 @@ _GIGABYTE = 10**9
 _WHOLE_CPU_MB = 1769  # at this much memory a function has one processor
 _QUERY_BYTES = 2**20  # what one page of a query holds
 _READ_BYTES = 4096  # of a read unit
+_FILE_BYTES = 1300  # of a memory in a file: benchmarks.md, and the two below
+_FILE_READ_MS = 0.04  # of a memory in a file: 0.023 to read it, and the way at 75 MB a second
+_FILE_WRITE_MS = 0.03  # 0.01 to write it, and the same way
 
-Searches = Literal["items", "qdrant"]
+Searches = Literal["items", "files", "qdrant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,8 @@ PRICES: Mapping[str, Price] = {
     "keys": Price("KMS, key", 1.00, 1, "keys", *_KMS),
     "key_requests": Price("KMS, requests", 0.03, 10_000, "requests", *_KMS),
     "blob_gb": Price("S3, standard", 0.023, 1, "GB-months", *_UNCHECKED),
+    "blob_writes": Price("S3, PutObject", 0.005, 1000, "requests", *_UNCHECKED),
+    "blob_reads": Price("S3, GetObject", 0.0004, 1000, "requests", *_UNCHECKED),
 }
 
 
@@ -101,7 +106,8 @@ class Load:
     )
     beings: int = 1000
     memories: int = 200  # of each Being
-    searches: Searches = "items"
+    searches: Searches = "files"  # as the template's SearchFiles
+    fetched: float = 0.2  # share of calls whose function has not searched this Being for a while
     paused: float = 1.0  # share of calls that come when a function has let go of policy and names
     misses: float = 0.1  # share of calls whose token API Gateway has not kept for a minute
     cold: float = 0.005  # share of calls that start a function: usual for steady traffic
@@ -115,7 +121,7 @@ class Load:
         if self.searches == "items" and self.memories > EXACT_ITEM_POINTS:
             raise ValueError(
                 f"beyond {EXACT_ITEM_POINTS} memories a search without Qdrant looks at the newest"
-                " alone, and is not worth its price: reckon with --searches qdrant"
+                " alone, and is not worth its price: reckon with --searches files"
             )
 
     def share(self, kind: str) -> float:
@@ -162,6 +168,8 @@ class Usage:
     table_gb: float = 0
     backup_gb: float = 0
     blob_gb: float = 0
+    blob_writes: float = 0
+    blob_reads: float = 0
     key_requests: float = 0
     alarm_metrics: float = 0
     metrics: float = 0
@@ -226,6 +234,9 @@ def one_scene(load: Load) -> Usage:
         slope = (units * share - small["asked"]["Query"][1] / small["scenes"]) / (after / 2)
         units += slope * (load.memories - (before + after) / 2) / share
         patrol["asked"] = {**large["asked"], "Query": (times, max(times, units))}
+    if load.searches == "files":
+        files: float = large["asked"].get("s3:PutObject", (0, 0))[0]
+        patrol["processor_ms"] += (_FILE_READ_MS + files * _FILE_WRITE_MS) * load.memories
     return _served("worker", patrol, load, queued=True) * share
 
 
@@ -241,12 +252,16 @@ def standing(load: Load) -> Usage:
     """Return the usage of a stack in a month without any call, its storage included."""
     sweep = _served("worker", _counted(load)["sweep"], load, queued=True) * HOURS
     gigabytes = load.beings * load.memories * bytes_per_memory(load) / _GIGABYTE
+    files = load.beings * load.memories * _FILE_BYTES / _GIGABYTE
+    if load.searches != "files":
+        files = 0.0
     resources = template()["Resources"]
     kinds = Counter(resource["Type"] for resource in resources.values())
     return sweep + Usage(
         sqs_requests=_POLLS_A_MINUTE * 60 * HOURS,
         table_gb=gigabytes,
         backup_gb=gigabytes,
+        blob_gb=files,
         alarm_metrics=sum(map(metrics_of_alarm, resources.values())),
         metrics=len(METRICS)
         + load.route_metrics * _ROUTE_METRICS * kinds["AWS::ApiGatewayV2::Route"],
@@ -332,6 +347,15 @@ def _mean_call(kind: str, load: Load) -> dict[str, Any]:
     times, units = again["asked"].get("GetItem", (0, 0))
     added = max(0.0, more) * load.paused
     mean["asked"] = {**again["asked"], "GetItem": (times + added, units + added)}
+    if load.searches == "files":  # it fetches the file, and reads what has changed since
+        for name in ("BatchGetItem", "s3:GetObject"):
+            first, then = (call["asked"].get(name, (0, 0)) for call in (paused, again))
+            mean["asked"][name] = tuple(
+                now + load.fetched * max(0.0, more - now)
+                for more, now in zip(first, then, strict=True)
+            )
+        files: float = mean["asked"]["s3:GetObject"][0]
+        mean["processor_ms"] += files * load.memories * _FILE_READ_MS
     return mean
 
 
@@ -367,6 +391,7 @@ def _served(function: str, counts: Mapping[str, Any], load: Load, *, queued: boo
     )
     every = sum(units for _, units in requests.values())
     to_queue = sum(times for name, (times, _) in requests.items() if name.startswith("sqs:"))
+    blobs = {name: requests.get(f"s3:{name}Object", (0, 0))[0] for name in ("Get", "Put")}
     to_keys = sum(times for name, (times, _) in requests.items() if name.startswith("kms:"))
     return _logged(counts["log_bytes"] + platform_log_bytes(), load) + Usage(
         lambda_requests=1,
@@ -375,6 +400,8 @@ def _served(function: str, counts: Mapping[str, Any], load: Load, *, queued: boo
         write_units=every - reads,
         sqs_requests=to_queue + (2 if queued else 0),  # that it was received, and deleted
         key_requests=to_keys,
+        blob_reads=blobs["Get"],
+        blob_writes=blobs["Put"],
         traces=load.traced if queued else 0.0,  # nothing before it has decided
         out_gb=counts["answer_bytes"] / _GIGABYTE,
     )
@@ -432,11 +459,15 @@ def per_kind(load: Load) -> str:
 
 
 def by_size(load: Load) -> str:
-    """Return the cost of a million recalls by the size of Beings, with and without Qdrant."""
+    """Return the cost of a million recalls by the size of Beings, with each index."""
     rows = []
-    for memories in (50, 200, 500, 1000, 2000):
+    indexes: Sequence[Searches] = ("items", "files", "qdrant")
+    for memories in (50, 200, 500, 1000, 2000, 20_000):
         row: list[object] = [f"{memories:,}"]
-        for searches in ("items", "qdrant"):
+        for searches in indexes:
+            if searches == "items" and memories > EXACT_ITEM_POINTS:
+                row += ["not all are searched", ""]
+                continue
             sized = replace(load, memories=memories, searches=searches)
             recall = one_call("recall", sized)
             mix = calls(replace(sized, calls=MILLION))
@@ -445,6 +476,8 @@ def by_size(load: Load) -> str:
     header = (
         "Memories of a Being",
         "recalls among the items",
+        "the mix",
+        "recalls with files",
         "the mix",
         "recalls with Qdrant",
         "the mix",
@@ -455,7 +488,12 @@ def by_size(load: Load) -> str:
 def hot_being() -> str:
     """Return the units that one Being takes a second at `HOT_RECALLS`, beside the limits."""
     rows = []
-    sizes: Sequence[tuple[Searches, int]] = (("items", 200), ("items", 2000), ("qdrant", 200))
+    sizes: Sequence[tuple[Searches, int]] = (
+        ("items", 200),
+        ("items", 2000),
+        ("files", 200),
+        ("qdrant", 200),
+    )
     for searches, memories in sizes:
         load = Load(memories=memories, searches=searches, paused=0, misses=0)
         recall = one_call("recall", load)
@@ -556,7 +594,7 @@ def main() -> None:
     parser.add_argument("--calls", type=float, default=usual.calls, help="a month")
     parser.add_argument("--beings", type=int, default=usual.beings)
     parser.add_argument("--memories", type=int, default=usual.memories, help="of each Being")
-    parser.add_argument("--searches", choices=["items", "qdrant"], default=usual.searches)
+    parser.add_argument("--searches", choices=["items", "files", "qdrant"], default=usual.searches)
     parser.add_argument("--mix", default="", help="such as recall=40,update_notes=10")
     parser.add_argument("--model-seconds", type=float, default=usual.model_seconds)
     parser.add_argument("--traced", type=float, default=usual.traced, help="as TracesSample")

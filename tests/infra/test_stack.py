@@ -584,7 +584,7 @@ def recorded(deployed: Deployed) -> dict[str, set[Action]]:
 _TASKS = "a task whose arguments or result an item does not hold"
 _SECRETS = "a stack that names a secret in its parameters"
 _SERVICES = "asked for by S3 and SQS in the function's name, which no emulator does"
-_SEARCH_FILES = "a stack with SearchFiles"
+_SEARCH_FILES = "a Being's file, which is first written 15 minutes after its first call"
 
 # Granted, and not seen in every run: why it is needed all the same.
 UNSEEN = {

@@ -1,7 +1,7 @@
 """A deployed stack in a fake AWS, as `--stack` finds it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,7 +27,9 @@ OUTPUTS: dict[str, Any] = {
 
 @contextmanager
 def deployed(
-    monkeypatch: pytest.MonkeyPatch, outputs: dict[str, Any] | None = None
+    monkeypatch: pytest.MonkeyPatch,
+    outputs: dict[str, Any] | None = None,
+    parameters: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """Deploy the data resources with the outputs that the template promises."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
@@ -37,8 +39,15 @@ def deployed(
         template = json.loads(data_template())
         declared = OUTPUTS if outputs is None else outputs
         template["Outputs"] = {name: {"Value": value} for name, value in declared.items()}
+        known = template.setdefault("Parameters", {})
+        known.update({name: {"Type": "String"} for name in parameters or {} if name not in known})
         boto3.Session(region_name=REGION).client("cloudformation").create_stack(
-            StackName=STACK, TemplateBody=json.dumps(template)
+            StackName=STACK,
+            TemplateBody=json.dumps(template),
+            Parameters=[
+                {"ParameterKey": name, "ParameterValue": value}
+                for name, value in (parameters or {}).items()
+            ],
         )
         yield STACK
 

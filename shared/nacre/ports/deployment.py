@@ -16,6 +16,10 @@ class Fact:
     advice: str = ""
 
 
+SearchedIn = Literal["items", "files", "qdrant"]
+"""The items themselves, a file for each Being, or a server."""
+
+
 class Deployment(Protocol):
     """A deployment that can be looked at from outside."""
 
@@ -23,6 +27,6 @@ class Deployment(Protocol):
         """Return every fact; what cannot be read is a fact too. Nothing is changed."""
         ...
 
-    def searches_items(self) -> bool:
-        """Return whether searches read the items, because there is no index server."""
+    def searched_in(self) -> SearchedIn:
+        """Return where searches look for memories."""
         ...

@@ -118,8 +118,21 @@ def test_a_sweep_is_seen_by_its_metric(stack: str) -> None:
     assert [fact.state for fact in facts(stack)["sweeps"]] == ["ok"]
 
 
-def test_a_stack_without_qdrant_searches_its_items(stack: str) -> None:
-    assert StackDeployment(client, stack, clock=system_clock).searches_items()
+@pytest.mark.parametrize(
+    ("parameters", "searched_in"),
+    [
+        ({"SearchFiles": "on"}, "files"),
+        ({"SearchFiles": "off"}, "items"),
+        ({"SearchFiles": "on", "QdrantUrl": "https://qdrant.example"}, "qdrant"),
+    ],
+)
+def test_a_stack_says_where_it_searches(
+    monkeypatch: pytest.MonkeyPatch, parameters: dict[str, str], searched_in: str
+) -> None:
+    with deployed(monkeypatch, parameters=parameters) as stack:
+        deployment = StackDeployment(client, stack, clock=system_clock)
+
+        assert deployment.searched_in() == searched_in
 
 
 def test_a_resource_that_is_gone_is_a_problem(stack: str) -> None:

@@ -296,7 +296,7 @@ def test_a_stack_says_when_it_has_outgrown_its_index(
     nacre: Nacre, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor_checks, "EXACT_ITEM_POINTS", 3)
-    with deployed(monkeypatch) as stack:
+    with deployed(monkeypatch, parameters={"SearchFiles": "off"}) as stack:
         nacre("being", "create", "Ann", "--stack", stack)
         [being] = nacre("being", "list", "--stack", stack, "--json").json()
         table = DynamoTable(
@@ -312,6 +312,21 @@ def test_a_stack_says_when_it_has_outgrown_its_index(
 
         assert grown(3) == "searches read the items, which is enough for each Being"
         assert grown(4) == "Ann: more than 3 memories, of which only the newest 3 are searched"
+        advice = finding(json.loads(nacre("doctor", "--stack", stack, "--json").out), "index")
+        assert "deploy with SearchFiles=on" in advice["advice"]
+
+
+def test_a_stack_whose_searches_read_files_has_not_outgrown_them(
+    nacre: Nacre, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor_checks, "EXACT_ITEM_POINTS", 0)
+    with deployed(monkeypatch, parameters={"SearchFiles": "on"}) as stack:
+        nacre("being", "create", "Ann", "--stack", stack)
+
+        found = json.loads(nacre("doctor", "--stack", stack, "--json").out)
+
+    assert finding(found, "index")["state"] == "ok"
+    assert finding(found, "index")["found"] == "searches read a file for each Being"
 
 
 def test_live_checks_need_a_stack_and_ask_its_resources_and_its_address(

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache, partial
 from io import StringIO
 from pathlib import Path
@@ -28,7 +28,10 @@ from nacre.access.tokens.store import TokenStore
 from nacre.adapters.aws.dynamodb import get
 from nacre.adapters.aws.dynamodb.get import SignedGet
 from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.aws.s3_blobs import S3Blobs
 from nacre.adapters.qdrant import calls as qdrant_calls
+from nacre.adapters.vectors import file_vectors
+from nacre.being.memory.model import keys
 from nacre.being.orders.order import request as order_request
 from nacre.core.clock import system_clock
 from nacre.core.logs import Log
@@ -40,6 +43,7 @@ from nacre.faces.evaluator.evaluator_function import policy_handler
 from nacre.firewall.audit import stored_log
 from nacre.protocol.http import error_map
 from nacre.wiring import aws, signed_requests
+from nacre.wiring.aws import StackPorts
 from nacre.wiring.compose import compose
 from nacre.wiring.features.policies import stack_source
 from nacre.wiring.settings import Settings
@@ -82,6 +86,26 @@ class Measured:
     answer_bytes: int
 
 
+class MeteredBlobs(S3Blobs):
+    """The bucket of a stack, whose requests are on the bill."""
+
+    def __init__(self, stack: Stack, front: Metered) -> None:
+        super().__init__(stack.s3, stack.ids["BlobsBucket"], kms_key_id=stack.ids["NacreKey"])
+        self._front = front
+
+    def put(self, name: str, data: bytes, *, until: datetime | None = None) -> None:
+        self._front.note("s3:PutObject")
+        super().put(name, data, until=until)
+
+    def get(self, name: str) -> bytes | None:
+        self._front.note("s3:GetObject")
+        return super().get(name)
+
+    def delete(self, name: str) -> None:
+        self._front.note("s3:DeleteObject")
+        super().delete(name)
+
+
 @dataclass
 class Functions:
     """The functions of a stack in this process, and the bill for what they ask."""
@@ -99,13 +123,35 @@ class Functions:
 
     def __post_init__(self) -> None:
         log = Log(stream=self.log, stack="nacre")
-        function = compose(aws.mcp_ports(self.settings), self.settings)
-        self._mcp = mcp_handler(function.application, log=log)
-        ports = aws.worker_ports(self.settings)
+        self._start_mcp()
+        ports = self._ports(aws.worker_ports)
         worker = cache(lambda: compose(ports, self.settings).worker(error_map))
         self._worker = worker_handler(worker, ports.postpone, log)
         self._policy = policy_handler(stack_source(self.settings), "INFO", "nacre")
         self._authorizer = authorizer_handler(token_lookup(self.settings))
+
+    def _start_mcp(self) -> None:
+        function = compose(self._ports(aws.mcp_ports), self.settings)
+        self._mcp = mcp_handler(function.application, log=Log(stream=self.log, stack="nacre"))
+
+    def _ports(self, of: Callable[[Settings], StackPorts]) -> StackPorts:
+        ports = of(self.settings)
+        if self.settings.search_files:
+            vars(ports)["blobs"] = MeteredBlobs(self.stack, self.front)
+        return ports
+
+    def keep_file(self) -> None:
+        """Let the Being have a file of its points, as if that had been turned on long ago."""
+        self.note(1)
+        place = keys.index_file(self.being_id)
+        self.stack.dynamodb.update_item(
+            TableName=self.settings.data_table,
+            Key={"pk": {"S": place.pk}, "sk": {"S": place.sk}},
+            UpdateExpression="SET #since = :long_ago",
+            ExpressionAttributeNames={"#since": "since"},
+            ExpressionAttributeValues={":long_ago": {"N": "1"}},
+        )
+        assert "s3:PutObject" in self.call("recall")
 
     def call(self, kind: str) -> Bill:
         """Make one call as API Gateway passes it on, and return what it asked for."""
@@ -178,8 +224,10 @@ class Functions:
         return self.front.bill()
 
     def pause(self) -> None:
-        """Let everything that is kept for a while be too old."""
+        """Let everything that is kept for a while be too old; files of points need a new start."""
         self.ahead[0] += _PAUSE_SECONDS
+        if self.settings.search_files:
+            self._start_mcp()
 
     def multiply_vectors(self, times: int) -> None:
         """Let each vector be there so often; what they belong to is not."""
@@ -296,6 +344,8 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
             llm_base_url=model.url,
             llm_model="some-model",
             qdrant_url="http://qdrant.invalid" if searches == "qdrant" else "",
+            search_files=searches == "files",
+            bucket=stack.ids["BlobsBucket"],
         )
         qdrant = QdrantClient(":memory:")
         connect, patience = qdrant_calls.connect, get._TIMEOUT_SECONDS
@@ -310,6 +360,9 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
         audit = vars(stored_log)
         # The head of a chain is written once a minute, which the capacity model adds by itself.
         minute, audit["AUDIT_ANCHOR_SECONDS"] = audit["AUDIT_ANCHOR_SECONDS"], 10**6
+        files = vars(file_vectors)
+        # Here calls come faster than files are renewed, and how many are depends on the machine.
+        quiet, files["INDEX_FILE_QUIET_SECONDS"] = files["INDEX_FILE_QUIET_SECONDS"], -1
         log = StringIO()
         try:
             with redirect_stderr(log):
@@ -319,6 +372,7 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
             get._TIMEOUT_SECONDS = patience
             limits["ORDER_GATEWAY_SECONDS"] = seconds
             audit["AUDIT_ANCHOR_SECONDS"] = minute
+            files["INDEX_FILE_QUIET_SECONDS"] = quiet
             signed_requests.signed = made
             for each in opened:  # a function ends without a word, and would leave them open
                 each.close()
@@ -333,12 +387,14 @@ def _kept(opened: list[SignedGet], made: Callable[..., SignedGet], *given: Any) 
 
 def counted() -> dict[str, Any]:
     """Return everything that the capacity model is reckoned from, freshly counted."""
-    return {searches: _counted(searches) for searches in ("items", "qdrant")}
+    return {searches: _counted(searches) for searches in ("items", "files", "qdrant")}
 
 
 def _counted(searches: str) -> dict[str, Any]:
     with functions(f"nacre-load-{searches}", searches=searches) as all_:
         authorizer = _mean([all_.measured(all_.authorize) for _ in range(REPEATS)])
+        if searches == "files":
+            all_.keep_file()
         sizes = []
         before = 0
         for scenes in SCENES:

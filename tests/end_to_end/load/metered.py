@@ -24,7 +24,7 @@ class Asked:
 
 
 Bill = dict[str, Asked]
-"""From an operation of DynamoDB, or `sqs:` or `kms:` and theirs, to how much of it there was."""
+"""From an operation of DynamoDB, or `sqs:`, `kms:` or `s3:` and theirs, to how often and units."""
 
 
 class Metered(DynamoDb):
@@ -46,7 +46,7 @@ class Metered(DynamoDb):
         service, _, operation = headers["x-amz-target"].partition(".")
         asked = unpacked(json.loads(body))
         if name := _SERVICES.get(service):
-            self._note(f"{name}:{operation}", 0)
+            self.note(f"{name}:{operation}")
             return 200, self._of_service(name, operation, json.loads(body))
         written = _written(operation, asked)
         before = [self._item(table, key) for _, table, key in written]
@@ -61,10 +61,11 @@ class Metered(DynamoDb):
                 if kind == "ConditionCheck"
                 else write_units(old, new, transaction=operation == "TransactWriteItems")
             )
-        self._note(operation, units)
+        self.note(operation, units)
         return status, answer
 
-    def _note(self, name: str, units: float) -> None:
+    def note(self, name: str, units: float = 0) -> None:
+        """Put a request on the bill."""
         with self._guard:
             asked = self._bill.setdefault(name, Asked())
             asked.times += 1

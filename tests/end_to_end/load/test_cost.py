@@ -23,6 +23,7 @@ from infra.cost import (
     page_tables,
     platform_log_bytes,
     standing,
+    template,
     written,
 )
 from infra.layers.build import ROOT
@@ -32,7 +33,7 @@ from tests.infra.declared import functions, resources
 
 TEXT = PAGE.read_text(encoding="utf-8")
 WORDS = " ".join(TEXT.split())
-FREE = Load(paused=0, misses=0, cold=0, dynamodb_ms=0, model_seconds=0)
+FREE = Load(paused=0, fetched=0, misses=0, cold=0, dynamodb_ms=0, model_seconds=0)
 
 
 def test_the_page_shows_every_table_of_the_script_as_it_is_now() -> None:
@@ -42,6 +43,12 @@ def test_the_page_shows_every_table_of_the_script_as_it_is_now() -> None:
 
 def test_the_model_is_reckoned_for_the_traffic_of_the_load_runs() -> None:
     assert dict(Load().mix) == dict(traffic.KINDS)
+
+
+def test_the_model_is_reckoned_for_the_index_of_a_new_stack() -> None:
+    default = template()["Parameters"]["SearchFiles"]["Default"]
+
+    assert (default, Load().searches) == ("on", "files")
 
 
 def test_every_amount_has_a_price_with_a_source_and_a_date() -> None:
@@ -69,7 +76,7 @@ def test_starts_take_what_the_page_of_speed_measured_at_the_memory_of_the_templa
 
 def test_a_call_that_asks_for_nothing_costs_its_invocation_alone() -> None:
     used = one_call("policy", FREE)
-    found = measured()["counted"]["items"]["sizes"][-1]["calls"]["policy"]["again"]
+    found = measured()["counted"][FREE.searches]["sizes"][-1]["calls"]["policy"]["again"]
 
     assert found["asked"] == {}
     assert (used.http_requests, used.lambda_requests) == (1, 1)
@@ -79,7 +86,7 @@ def test_a_call_that_asks_for_nothing_costs_its_invocation_alone() -> None:
 
 def test_waiting_for_the_store_is_paid_for() -> None:
     slower = replace(FREE, dynamodb_ms=10)
-    asked = measured()["counted"]["items"]["sizes"][-1]["calls"]["recall"]["again"]["asked"]
+    asked = measured()["counted"][FREE.searches]["sizes"][-1]["calls"]["recall"]["again"]["asked"]
     requests = sum(times for times, _ in asked.values())
     more = one_call("recall", slower).gb_seconds - one_call("recall", FREE).gb_seconds
 
@@ -93,13 +100,24 @@ def test_an_order_is_paid_for_while_its_model_thinks() -> None:
     assert more == pytest.approx(3.0)
 
 
-def test_without_qdrant_a_search_reads_as_many_units_more_as_there_are_memories() -> None:
-    few, many = (one_call("recall", replace(FREE, memories=memories)) for memories in (100, 1100))
+def test_among_the_items_a_search_reads_as_many_units_more_as_there_are_memories() -> None:
+    among = replace(FREE, searches="items")
+    few, many = (one_call("recall", replace(among, memories=memories)) for memories in (100, 1100))
     found = one_call("recall", replace(FREE, searches="qdrant", memories=1100))
 
     assert 400 < many.read_units - few.read_units < 900  # 2.5 KB each, four in a unit
     assert found == one_call("recall", replace(FREE, searches="qdrant", memories=100))
     assert many.write_units == pytest.approx(few.write_units)
+
+
+def test_a_search_of_files_reads_as_many_units_of_any_number_of_memories() -> None:
+    few, many = (one_call("recall", Load(memories=memories)) for memories in (100, 20_000))
+    known, fetched = (one_call("recall", replace(FREE, fetched=share)) for share in (0, 1))
+
+    assert (few.read_units, few.write_units) == (many.read_units, many.write_units)
+    assert few.gb_seconds < many.gb_seconds  # a file is fetched as a whole
+    assert (known.blob_reads, fetched.blob_reads) == (0, 1)
+    assert known.read_units < fetched.read_units
 
 
 def test_all_calls_are_the_sum_of_their_kinds() -> None:
@@ -146,7 +164,7 @@ def test_metrics_of_routes_are_six_for_each_route() -> None:
 
 def test_logs_are_those_that_the_template_asks_for() -> None:
     used = one_call("policy", FREE)
-    own = measured()["counted"]["items"]["sizes"][-1]["calls"]["policy"]["again"]["log_bytes"]
+    own = measured()["counted"][FREE.searches]["sizes"][-1]["calls"]["policy"]["again"]["log_bytes"]
     levels = {each["LoggingConfig"]["SystemLogLevel"] for each in functions().values()}
 
     assert levels == {"WARN"}
@@ -158,31 +176,37 @@ def test_logs_are_those_that_the_template_asks_for() -> None:
     )
 
 
-def test_the_goals_for_a_million_calls_are_held_or_told_on_the_page() -> None:
-    """Two and a half dollars without recall, eleven with it."""
+def test_the_goals_for_a_million_calls_are_held() -> None:
+    """Two dollars without a memory; nine for a recall of 200 memories, ten of 2,000."""
     plain = one_call("policy", Load()).dollars * MILLION
-    recall = one_call("recall", Load(searches="qdrant")).dollars * MILLION
+    recalls = [
+        one_call("recall", Load(searches="files", memories=memories)).dollars * MILLION
+        for memories in (200, 2000)
+    ]
 
-    assert plain <= 2.5
-    assert f"{recall:.0f} dollars" in WORDS
+    assert plain <= 2
+    assert (recalls[0] <= 9, recalls[1] <= 10) == (True, True), recalls
 
 
 def test_what_the_page_says_of_its_tables_in_words_is_so() -> None:
-    loads = [Load(searches=searches) for searches in ("items", "qdrant")]
-    items, qdrant = (calls(load).dollars for load in loads)
+    loads = [Load(), Load(searches="items"), Load(searches="qdrant")]
+    files, items, qdrant = (calls(load).dollars for load in loads)
     recalls = [one_call("recall", load).dollars * MILLION for load in loads]
     order = one_call("order_being", Load(searches="qdrant")).dollars * MILLION
     idle = one_call("order_being", Load(searches="qdrant", model_seconds=0)).dollars * MILLION
 
-    assert f"{items:.0f} dollars; {qdrant:.0f} with Qdrant" in WORDS
-    assert f"at {items:.0f} dollars, {qdrant:.0f} with Qdrant" in WORDS
-    assert f"are {recalls[0]:.0f} dollars, {recalls[1]:.0f} with Qdrant" in WORDS
+    assert f"at {files:.0f} dollars, {items:.0f} without `SearchFiles`" in WORDS
+    assert f"{qdrant:.0f} with Qdrant" in WORDS
+    assert f"are {recalls[0]:.1f} dollars, {recalls[1]:.0f} among the items" in WORDS
+    assert f"{recalls[2]:.1f} with Qdrant" in WORDS
+    everywhere = one_call("recall", Load(fetched=1)).dollars * MILLION
+    assert f"would make it {everywhere:.1f} dollars" in WORDS
     assert f"{order - idle:.0f} of the {order:.0f} dollars" in WORDS
 
 
-def test_a_memory_too_large_to_search_without_qdrant_is_refused() -> None:
-    with pytest.raises(ValueError, match="--searches qdrant"):
-        Load(memories=EXACT_ITEM_POINTS + 1)
+def test_a_memory_too_large_to_search_among_the_items_is_refused() -> None:
+    with pytest.raises(ValueError, match="--searches files"):
+        Load(memories=EXACT_ITEM_POINTS + 1, searches="items")
     assert Load(memories=100_000, searches="qdrant").searches == "qdrant"
 
 

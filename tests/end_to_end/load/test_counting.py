@@ -59,7 +59,7 @@ def test_the_model_foresees_what_a_larger_memory_takes() -> None:
         all_.multiply_vectors(30)
         all_.call("recall")
         found = all_.call("recall")["Query"].units
-    load = Load(memories=300, paused=0, misses=0)
+    load = Load(searches="items", memories=300, paused=0, misses=0)
     foreseen = (one_call("recall", load), one_call("recall", replace(load, memories=10)))
 
     grown = foreseen[0].read_units - foreseen[1].read_units

@@ -48,7 +48,7 @@ def test_a_hundred_thousand_beings_are_patrolled_within_a_quarter_of_an_hour() -
 
 def test_a_simulation_agrees_with_its_sums_by_hand() -> None:
     load = replace(Load(), dynamodb_ms=10)
-    counts = measured()["counted"]["items"]["sizes"][0]["patrol"]
+    counts = measured()["counted"][load.searches]["sizes"][0]["patrol"]
     requests = sum(times for times, _ in counts["asked"].values())
     one = patrol_seconds(counts["scenes"], load)
 

@@ -10,7 +10,7 @@ from nacre.adapters.aws.stack import stack_resources
 from nacre.core.clock import Clock
 from nacre.core.errors import ForbiddenError, NacreError, NotFoundError
 from nacre.core.metrics import DIMENSION, NAMESPACE, PATROL_BACKLOG
-from nacre.ports.deployment import Fact
+from nacre.ports.deployment import Fact, SearchedIn
 
 _TABLES = ("TokensTable", "DataTable")
 _FUNCTIONS = (
@@ -56,9 +56,11 @@ class StackDeployment:
         }
         return [fact for name, check in checks.items() for fact in _attempt(name, check)]
 
-    def searches_items(self) -> bool:
-        """Return whether the stack has no Qdrant."""
-        return not self._parameter("QdrantUrl")
+    def searched_in(self) -> SearchedIn:
+        """Return where the functions of the stack search, by its parameters."""
+        if self._parameter("QdrantUrl"):
+            return "qdrant"
+        return "files" if self._parameter("SearchFiles") == "on" else "items"
 
     def _functions(self) -> Iterator[Fact]:
         chosen = self._parameter("Arch")

@@ -82,8 +82,10 @@ def _check_index(home: Home, place: Place) -> Iterator[Finding]:
     deployment = home.ports.deployment
     if deployment is None:
         return
-    if not deployment.searches_items():
-        yield Finding("index", "ok", "searches ask Qdrant")
+    searched_in = deployment.searched_in()
+    if searched_in != "items":
+        action = "ask Qdrant" if searched_in == "qdrant" else "read a file for each Being"
+        yield Finding("index", "ok", f"searches {action}")
         return
     outgrown = []
     for being in home.beings.of_owner(place.owner_name):
@@ -94,7 +96,10 @@ def _check_index(home: Home, place: Place) -> Iterator[Finding]:
     if outgrown:
         most = f"{EXACT_ITEM_POINTS:,}"
         problem = f"more than {most} memories, of which only the newest {most} are searched"
-        advice = "deploy with QdrantUrl, then 'nacre reindex --stack': see docs/guides/deploy.md"
+        advice = (
+            "deploy with SearchFiles=on, or with QdrantUrl and then 'nacre reindex --stack':"
+            " see docs/guides/deploy.md"
+        )
         yield Finding("index", "warn", f"{', '.join(outgrown)}: {problem}", advice)
     else:
         yield Finding("index", "ok", "searches read the items, which is enough for each Being")

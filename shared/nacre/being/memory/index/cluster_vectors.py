@@ -40,14 +40,14 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class ClusterMean:
-    """What a cluster's item says of its members."""
+    """The means of a cluster's members, as its item keeps them."""
 
     means: Mapping[str, Mean] = field(default_factory=dict)  # by embedding
     circumstances: Vector | None = None  # the mean of the members' people and words
 
     @classmethod
     def from_item(cls, item: Item) -> "ClusterMean":
-        """Return what is in an item; a mean without its length is left out."""
+        """Return the means in an item, without those whose length is missing."""
         means = {}
         for emb_id, vector in stored_means(item).items():
             length = item.get(LENGTH_OF + emb_id)

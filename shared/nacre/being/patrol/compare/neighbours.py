@@ -196,11 +196,11 @@ class NeighbourSearch:
 
     def _candidate(self, cluster: Cluster, item: Item, space: Space) -> CandidateCluster:
         stored = ClusterMean.from_item(item)
-        known = stored.means.get(space.emb_id)
-        if known is not None and (stored.circumstances is not None or space.grouping is None):
+        own = stored.means.get(space.emb_id)
+        if own is not None and (stored.circumstances is not None or space.grouping is None):
             hashed = stored.circumstances
             place = None if hashed is None else numbers(hashed)
-            return _candidate(cluster, known, stored.means, place, space)
+            return _candidate(cluster, own, stored.means, place, space)
         members = self.members(cluster.cluster_id)
         computed = mean_of(list(self.subjects(members, space).values()))
         if computed is None:
