@@ -1,0 +1,12 @@
+"""The holder of a call's results: the one under which they are noted, and asked for later."""
+
+from nacre.ports.untrusted_results import Holder
+from nacre.protocol.context import Context
+
+
+def holder_of(context: Context) -> Holder | None:
+    """Return who receives the result of a call; None for a call in process, without a client."""
+    principal = context.principal
+    if principal is None:
+        return None
+    return Holder(principal.being_id, principal.subject)
