@@ -50,7 +50,8 @@ def test_a_correction_keeps_the_earlier_wording(kept: Keeper) -> None:
     assert (after.fingerprint, after.evidence, after.version) == ("f", ("SCENE1",), 2)
     [wording] = wordings_of(after)
     assert (wording.until, wording.by) == ("2026-07-28T12:00:00.000Z", "agent")
-    assert wording.fields == {"action": "Ann fed cat 1", "trust": "user"}
+    assert wording.fields == {"action": "Ann fed cat 1", "trust": "user", "origins": ()}
+    assert after.origins == ("agent", "heard")
     assert "two cats" in kept.index.applied[node_id].text
     assert cluster_of(kept).dirty
     assert kept.renewals.clusters == ["c"]
@@ -95,7 +96,7 @@ def test_corrections_are_taken_back_one_after_the_other(kept: Keeper, by: Author
 def test_trust_that_evidence_lowered_since_stays_low(laptop: Keeper) -> None:
     node_id = add(laptop, a_node(1, trust="user"))
     corrected = laptop.memory.corrections.correct(laptop.id, node_id, "x", by="agent")
-    lowered = replace(corrected, trust="import")
+    lowered = replace(corrected, trust="import", evidence=(*corrected.evidence, "SCENE2"))
     laptop.table.put(lowered.to_item(laptop.id))
 
     after = laptop.memory.corrections.take_back(laptop.id, node_id, by="agent")

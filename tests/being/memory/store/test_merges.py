@@ -89,6 +89,7 @@ def test_a_merged_node_has_what_all_its_sources_had(kept: Keeper) -> None:
         importance=0.9,
         evidence=("S1", "S2", "S3"),
         trust="import",
+        origins=("heard", "import:unknown", "owner"),
         cluster_id="c",
         status="active",
         parents=tuple(sorted(ids)),

@@ -5,6 +5,7 @@ from nacre.being.memory.mirror.memory_line import actors_of, parsed_line
 from nacre.being.memory.mirror.pages import is_entry
 from nacre.being.memory.mirror.plan import Edit
 from nacre.being.memory.model.fields import checked_dates, checked_names, checked_text
+from nacre.being.memory.model.lineage import origins_of
 from nacre.being.memory.model.types import Author, Node, SceneDraft, moment
 from nacre.being.memory.model.wordings import corrected
 from nacre.being.memory.repositories import Repositories
@@ -15,6 +16,7 @@ from nacre.core.clock import Clock
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_ACTION_BYTES, MAX_ACTORS, MAX_TAG_LENGTH
+from nacre.core.origins import MIRROR, texts_of, union
 
 _BY: Author = "mirror"
 _ULID = 26  # letters and digits of a scene's id
@@ -117,6 +119,7 @@ class MirrorEdits:
             source=scene.source,
             trust=scene.trust,
             evidence=scene.evidence,
+            origins=texts_of(union([origins_of(scene), [MIRROR]])),
             scene_id=scene_id,
         )
         self.memory.scenes.record(self.being_id, [draft], replacing=[edit.name])

@@ -7,13 +7,26 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below
-from nacre.being.memory.model.types import Node, Scene, least_trusted
+from nacre.being.memory.model.lineage import (
+    is_vouched,
+    lineage_of_text,
+    made_of,
+    origins_of,
+    tellings_of,
+    vouched,
+    with_lineage,
+)
+from nacre.being.memory.model.types import Node, Scene
 from nacre.being.memory.model.wordings import dismissed_days, with_wordings_of
 from nacre.core.lazy_dataclasses import replace
+from nacre.core.origins import Origin, union
 
 
-def merged_node(sources: Sequence[Node], clock: int) -> Node:
-    """Return the merge of the sources; the caller sets its id and its text."""
+def merged_node(sources: Sequence[Node], clock: int, origins: Iterable[Origin] = ()) -> Node:
+    """Return the merge of the sources; the caller sets its id and its text.
+
+    `origins` are those of whoever writes the text, beside the origins of the sources.
+    """
     assert not any(source.earlier for source in sources)
     strongest = strongest_of(sources)
     clock0 = max(source.clock0 for source in sources)
@@ -21,7 +34,7 @@ def merged_node(sources: Sequence[Node], clock: int) -> Node:
         clock0 = clock  # merged on purpose, so remembered again
     stability = max(source.stability for source in sources)
     superseded = [source.superseded_by for source in sources]
-    return replace(
+    merged = replace(
         strongest,
         actors=_union(source.actors for source in sources),
         when=tuple(sorted(_union(source.when for source in sources))),
@@ -30,7 +43,6 @@ def merged_node(sources: Sequence[Node], clock: int) -> Node:
         themes=_union(source.themes for source in sources),
         importance=max(source.importance for source in sources),
         evidence=_union(source.evidence for source in sources),
-        trust=least_trusted([source.trust for source in sources]),
         fingerprint=None,
         cluster_id=_cluster_of(sources),
         status="active",
@@ -55,6 +67,7 @@ def merged_node(sources: Sequence[Node], clock: int) -> Node:
         wordings=(),  # the sources keep theirs
         emb_id=None,
     )
+    return made_of(merged, sources, origins)
 
 
 def with_later_changes(strongest: Node, node: Node, sources: Sequence[Node]) -> Node:
@@ -63,6 +76,10 @@ def with_later_changes(strongest: Node, node: Node, sources: Sequence[Node]) -> 
     evidence = set(_union(source.evidence for source in sources))
     days = set(_union(source.when for source in sources))
     recalls = node.reactivation_count - sum(source.reactivation_count for source in sources)
+    if later := tellings_of(node)[1:]:
+        strongest = with_lineage(
+            strongest, [*tellings_of(strongest), *later], (), [strongest.trust]
+        )
     return replace(
         strongest,
         evidence=(
@@ -84,11 +101,10 @@ def rebuilt_node(
     """
     assert not node.earlier
     sources: list[Node | Scene] = [*parents, *scenes]
-    trusts = [source.trust for source in sources]
     dismissed = dismissed_days(node)
     after = with_wordings_of(node, {source.action for source in sources})
     if not parents and not node.wordings:
-        lead = min(scenes, key=lambda scene: (-scene.importance, scene.scene_id))
+        lead = lead_of(scenes)
         after = replace(
             after,
             action=lead.action,
@@ -96,16 +112,41 @@ def rebuilt_node(
             setting=lead.setting,
             fingerprint=lead.fingerprint,
         )
-    return replace(
+    rebuilt = replace(
         after,
         evidence=tuple(evidence),
         actors=_union(source.actors for source in sources),
         when=_days(sources, dismissed),
         themes=_union(source.themes for source in sources),
-        trust=least_trusted([*trusts, *([node.trust] if node.wordings else [])]),
         emb_id=None,
         version=node.version + 1,
     )
+    return _with_remaining_lineage(rebuilt, node, parents, scenes)
+
+
+def _with_remaining_lineage(
+    rebuilt: Node, node: Node, parents: Sequence[Node], scenes: Sequence[Scene]
+) -> Node:
+    """Return a rebuilt node with the lineages of what it is still made of.
+
+    A text that stays keeps its lineage, whatever was erased: it may say what that said.
+    """
+    if node.wordings or parents:
+        text = lineage_of_text(node)
+        told = [text, *map(origins_of, scenes)] if not parents else [text]
+        sources: list[Node | Scene] = [*parents, *scenes]
+        trusts = [source.trust for source in sources]
+        return with_lineage(rebuilt, told, union(map(origins_of, sources)), trusts)
+    lead = lead_of(scenes)
+    others = [origins_of(scene) for scene in scenes if scene is not lead]
+    trusts = [scene.trust for scene in scenes]
+    after = with_lineage(rebuilt, [origins_of(lead), *others], (), trusts)
+    return vouched(after) if is_vouched(node) and after.action == node.action else after
+
+
+def lead_of(scenes: Sequence[Scene]) -> Scene:
+    """Return the scene whose text a rebuilt memory takes: the most important one."""
+    return min(scenes, key=lambda scene: (-scene.importance, scene.scene_id))
 
 
 def _days(sources: Sequence[Node | Scene], dismissed: frozenset[str]) -> tuple[str, ...]:

@@ -122,6 +122,7 @@ class SceneDraft(SceneText):
     source: Source = "tool"
     trust: Trust = "agent"
     evidence: tuple[str, ...] = ()  # ids of messages
+    origins: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})  # see `lineage`
     scene_id: str | None = None
     client: str | None = None  # in whose conversation it was heard, with its session
     session: str | None = None
@@ -139,6 +140,7 @@ class Scene(SceneText, StoredRecord):
     source: Source = "tool"
     trust: Trust = "agent"
     evidence: tuple[str, ...] = ()  # ids of messages
+    origins: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})  # see `lineage`
     client: str | None = None  # in whose conversation it was heard, with its session
     session: str | None = None
     status: SceneStatus = "pending"
@@ -196,6 +198,9 @@ class Node(SceneText, StoredRecord):
     similar: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
     # Its texts before corrections, oldest first; see `wordings`.
     wordings: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
+    # All origins of what it was made of, and each lineage if there are several; see `lineage`.
+    origins: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
+    tellings: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
     hidden_at: str | None = None
     hidden_by: Author | None = None
     emb_id: str | None = None  # the embedding of its vector
@@ -355,6 +360,8 @@ class Message(StoredRecord):
     session: str | None = None  # the client's own id of it
     project: str | None = None
     conversation_id: str | None = None
+    # Of what its writer had received from other servers; see `lineage`.
+    origins: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
 
     @property
     def place(self) -> str:

@@ -1,19 +1,25 @@
 """Earlier wordings of a memory, kept when somebody corrects it.
 
 A node keeps each as a line of JSON with the fields that the correction changed. A correction
-raises no trust: a text that an agent wrote is trusted no more than an agent.
+raises no trust: the text has the origins of the memory, of its author, and of what that has
+received.
 """
 
 import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
 
+from nacre.being.memory.model.lineage import rewritten
 from nacre.being.memory.model.types import Author, Node, least_trusted
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import KEPT_WORDINGS, WORDINGS_BYTES
+from nacre.core.origins import AGENT, MIRROR, OWNER, Origin
 
-_LISTS = ("actors", "when", "themes")
+_LINEAGE = ("trust", "origins", "tellings")
+_LISTS = ("actors", "when", "themes", "origins", "tellings")
 _FIELDS = frozenset({"action", "setting", "feeling", "importance", "trust", *_LISTS})
+ORIGIN_OF: Mapping[Author, Origin] = {"agent": AGENT, "mirror": MIRROR, "owner": OWNER}
+"""The origin of a text by each author."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +29,31 @@ class Wording:
     until: str  # the time of the correction
     by: Author  # who corrected it
     fields: Mapping[str, Any]
+    told: int | None = None  # how many scenes had told the memory then
 
 
-def corrected(node: Node, fields: Mapping[str, Any], *, by: Author, now: str) -> Node:
-    """Return the node with other text fields, and with its wording so far; the same if equal."""
-    if by != "owner":
-        fields = {**fields, "trust": least_trusted([node.trust, "agent"])}
-    before = {
-        name: getattr(node, name) for name, value in fields.items() if getattr(node, name) != value
-    }
-    if not before.keys() - {"trust"}:
+def corrected(
+    node: Node,
+    fields: Mapping[str, Any],
+    *,
+    by: Author,
+    now: str,
+    origins: Collection[Origin] = (),
+) -> Node:
+    """Return the node with other text fields, and with its wording so far; the same if equal.
+
+    `origins` are those of whatever the author has received, beside the author.
+    """
+    if all(getattr(node, name) == value for name, value in fields.items()):
         return node
-    return replace(node, **fields, wordings=_newest((*node.wordings, _line(now, by, before))))
+    after = rewritten(replace(node, **fields), {ORIGIN_OF[by], *origins})
+    before = {
+        name: getattr(node, name)
+        for name in (*fields, *_LINEAGE)
+        if getattr(node, name) != getattr(after, name)
+    }
+    line = _line(now, by, before, node.scene_count)
+    return replace(after, wordings=_newest((*node.wordings, line)))
 
 
 def wordings_of(node: Node) -> list[Wording]:
@@ -44,9 +63,14 @@ def wordings_of(node: Node) -> list[Wording]:
 
 def uncorrected(node: Node) -> Node:
     """Return a corrected node as it was before its last correction."""
-    fields = dict(wordings_of(node)[-1].fields)
-    if "trust" in fields and node.trust != least_trusted([fields["trust"], "agent"]):
-        del fields["trust"]  # evidence of lower trust was added since
+    wording = wordings_of(node)[-1]
+    fields = dict(wording.fields)
+    if wording.told is None:  # as version 0.1.0 stored it
+        is_told = "trust" in fields and node.trust != least_trusted([fields["trust"], "agent"])
+    else:
+        is_told = wording.told != node.scene_count
+    if is_told:  # what was added since keeps its origins, and trust is never raised by them
+        fields = {name: value for name, value in fields.items() if name not in _LINEAGE}
     return replace(node, **fields, wordings=node.wordings[:-1])
 
 
@@ -66,7 +90,7 @@ def with_wordings_of(node: Node, texts: Collection[str]) -> Node:
     for place, version in enumerate(earlier_versions(node), start=1):
         if version.action not in texts:
             wording = _wording(lines[-place])
-            lines[-place] = _line(wording.until, wording.by, {})
+            lines[-place] = _line(wording.until, wording.by, {}, wording.told)
     return replace(node, wordings=tuple(lines))
 
 
@@ -76,8 +100,9 @@ def dismissed_days(node: Node) -> frozenset[str]:
     return frozenset(days - {*node.when})
 
 
-def _line(until: str, by: Author, fields: Mapping[str, Any]) -> str:
-    return json.dumps({"until": until, "by": by, "fields": fields}, ensure_ascii=False)
+def _line(until: str, by: Author, fields: Mapping[str, Any], told: int | None) -> str:
+    line = {"until": until, "by": by, "fields": fields}
+    return json.dumps(line if told is None else {**line, "told": told}, ensure_ascii=False)
 
 
 def _newest(lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -94,4 +119,10 @@ def _wording(line: str) -> Wording:
         for name, field in value["fields"].items()
         if name in _FIELDS
     }
-    return Wording(str(value["until"]), cast("Author", value["by"]), fields)
+    told = value.get("told")
+    return Wording(
+        str(value["until"]),
+        cast("Author", value["by"]),
+        fields,
+        told if isinstance(told, int) else None,
+    )

@@ -7,7 +7,7 @@ only the owner erases.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -29,6 +29,7 @@ from nacre.being.memory.text.searchable_text import searchable
 from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import AGENT_UNDO_DAYS, CLUSTER_MEMBERS, MAX_ACTION_BYTES
+from nacre.core.origins import Origin
 from nacre.ports.items.table import Delete, Write
 
 _DAYS = re.compile(r"\[\s*(\d{4}-\d\d-\d\d(?:[\s,]+\d{4}-\d\d-\d\d)*)\s*\]\s*", re.ASCII)
@@ -40,8 +41,18 @@ class Corrections:
 
     edits: MemoryEdits
 
-    def correct(self, being_id: str, node_id: str, text: str, *, by: Author) -> Node:
+    def correct(
+        self,
+        being_id: str,
+        node_id: str,
+        text: str,
+        *,
+        by: Author,
+        origins: Collection[Origin] = (),
+    ) -> Node:
         """Replace the text of a memory, and keep its earlier wording.
+
+        `origins` are those of whatever the author has received, beside the author.
 
         Days in brackets before the text replace its days. Raises NotFoundError, and
         InvalidInputError for a memory that may not be changed.
@@ -50,7 +61,7 @@ class Corrections:
 
         def change(node: Node) -> Node:
             check_author(node, by)
-            return corrected(node, fields, by=by, now=self._now())
+            return corrected(node, fields, by=by, now=self._now(), origins=origins)
 
         return retry_on_conflict(lambda: self.edits.change(being_id, node_id, change))
 

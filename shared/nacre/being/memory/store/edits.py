@@ -7,7 +7,7 @@ evidence and recalls that the merged node got since go to the strongest source.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -29,7 +29,7 @@ from nacre.being.memory.model.types import (
     merged_id_of,
     moment,
 )
-from nacre.being.memory.model.wordings import corrected
+from nacre.being.memory.model.wordings import ORIGIN_OF, corrected
 from nacre.being.memory.store.clusters import Clusters, marking_dirty
 from nacre.being.memory.store.evidence import node_writes
 from nacre.being.memory.store.nodes import Nodes, replacing, rewriting
@@ -39,6 +39,7 @@ from nacre.core.clock import Clock
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import MAX_ACTION_BYTES, MAX_FEELING_BYTES, MAX_MERGED_NODES
+from nacre.core.origins import Origin
 from nacre.ports.items.table import Absent, Compare, Table, Write
 
 
@@ -76,7 +77,7 @@ class MemoryEdits:
     def reword(self, being_id: str, node_id: str, text: SceneText, *, version: int) -> Node:
         """Replace the text of a memory that is still at this version, as its owner.
 
-        Its evidence and trust stay, and the earlier wording is kept.
+        Its evidence and trust stay, the owner joins its origins, and the earlier wording is kept.
         Raises NotFoundError, ConflictError when it was changed meanwhile, and
         InvalidInputError for a merged memory: the one it was merged into is to be changed.
         """
@@ -116,11 +117,13 @@ class MemoryEdits:
         action: str,
         feeling: str | None = None,
         by: Author = "owner",
+        origins: Collection[Origin] = (),
     ) -> Merge:
         """Merge nodes into one; the sources stay, with the status `merged`.
 
-        The node has the actors, dates, themes and evidence of all, the highest importance and
-        the lowest trust. Raises InvalidInputError for fewer than two, too many, merged or hidden
+        The node has the actors, dates, themes, evidence and origins of all, the highest importance
+        and the lowest trust. `origins` are those of whatever the author of the text has received,
+        beside the author. Raises InvalidInputError for fewer than two, too many, merged or hidden
         nodes and for those that an agent may not change, NotFoundError for ids that do not exist.
         """
         ids = list(dict.fromkeys(checked_name(node_id, "node_ids") for node_id in node_ids))
@@ -132,7 +135,7 @@ class MemoryEdits:
             )
         action = checked_text(action, "summary", limit=MAX_ACTION_BYTES)
         feeling = optional_text(feeling, "feeling", limit=MAX_FEELING_BYTES)
-        return retry_on_conflict(lambda: self._merge(being_id, ids, action, feeling, by))
+        return retry_on_conflict(lambda: self._merge(being_id, ids, action, feeling, by, origins))
 
     def undo_merge(self, being_id: str, node_id: str, *, by: Author = "owner") -> Merge:
         """Undo a merge and restore its sources; those of a hidden one are hidden too.
@@ -174,7 +177,13 @@ class MemoryEdits:
         return after
 
     def _merge(
-        self, being_id: str, ids: Sequence[str], action: str, feeling: str | None, by: Author
+        self,
+        being_id: str,
+        ids: Sequence[str],
+        action: str,
+        feeling: str | None,
+        by: Author,
+        origins: Collection[Origin],
     ) -> Merge:
         merged_id = merged_id_of(ids)
         nodes = self.nodes.get_many(being_id, [*ids, merged_id])
@@ -188,7 +197,8 @@ class MemoryEdits:
                 "these memories are of more scenes than one can hold; merge fewer of them"
             )
         clock = count_in(counters(self.table, being_id), CLOCK)
-        merged = merged_node(self.nodes.whole(being_id, sources), clock)
+        author = ORIGIN_OF[by]
+        merged = merged_node(self.nodes.whole(being_id, sources), clock, {author, *origins})
         new = replace(
             merged,
             node_id=merged_id,

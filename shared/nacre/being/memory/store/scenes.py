@@ -7,7 +7,8 @@ from random import Random
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_SCENES, write_counted
 from nacre.being.memory.model.fields import checked_name, checked_scene_text
-from nacre.being.memory.model.types import Scene, SceneDraft, SceneText, moment
+from nacre.being.memory.model.lineage import class_of, origins_of, stored_origins
+from nacre.being.memory.model.types import Scene, SceneDraft, SceneText, least_trusted, moment
 from nacre.being.memory.store.entries import Entry
 from nacre.being.memory.store.partitions import records_by_id
 from nacre.being.memory.store.profile import Profile
@@ -24,6 +25,7 @@ from nacre.core.limits import (
     MAX_SCENES_IN_CALL,
     MAX_TRANSACTION_WRITES,
 )
+from nacre.core.origins import OWNER, origins_in, texts_of, union
 from nacre.ports.items.table import Absent, Compare, Delete, Key, Put, Range, Table, Write
 from nacre.text.analysis import fingerprint
 
@@ -127,7 +129,9 @@ class Scenes:
         return retry_on_conflict(lambda: self._record(being_id, step))
 
     def reword(self, being_id: str, scene_id: str, text: SceneText) -> Scene:
-        """Replace a waiting scene by one with this text and the same source; return that one.
+        """Replace a waiting scene by one with this text, as its owner; return that one.
+
+        Its source stays, and the owner joins its origins.
 
         Raises ConflictError when a patrol has taken the scene, NotFoundError for an unknown one.
         """
@@ -143,6 +147,7 @@ class Scenes:
                 source=scene.source,
                 trust=scene.trust,
                 evidence=scene.evidence,
+                origins=texts_of(union([origins_of(scene), [OWNER]])),
                 client=scene.client,
                 session=scene.session,
             )
@@ -203,13 +208,17 @@ class Scenes:
 def checked_scene(draft: SceneDraft, field: str, *, scene_id: str, created_at: str) -> Scene:
     """Return the scene of a draft; raises InvalidInputError naming field and limit."""
     text = checked_scene_text(draft, f"{field}.")
+    origins, trust = origins_in(draft.origins), draft.trust
+    if origins:
+        trust = least_trusted([trust, class_of(origins)])
     return Scene(
         scene_id=scene_id,
         created_at=created_at,
         fingerprint=fingerprint(text.action, text.actors, text.when),
         source=draft.source,
-        trust=draft.trust,
+        trust=trust,
         evidence=draft.evidence,
+        origins=stored_origins(origins, trust, draft.source) if origins else (),
         client=draft.client,
         session=draft.session,
         **text.text_fields(),

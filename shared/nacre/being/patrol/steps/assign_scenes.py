@@ -10,7 +10,8 @@ from typing import assert_never
 
 from nacre.being.memory.model.counters import PENDING_SCENES
 from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below, initial_stability
-from nacre.being.memory.model.types import Node, Scene, SceneText, least_trusted, node_id_of
+from nacre.being.memory.model.lineage import made_of, told_again
+from nacre.being.memory.model.types import Node, Scene, SceneText, node_id_of
 from nacre.being.memory.model.wordings import dismissed_days
 from nacre.being.memory.store.clusters import marking_dirty
 from nacre.being.memory.store.evidence import telling_writes
@@ -101,11 +102,10 @@ def _add_evidence(context: RunContext, scene: Scene, node: Node) -> None:
     recalls = {"dead": REVIVAL_STEP, "hidden": 0}.get(node.status, 1)
     is_orphan = node.status == "merged"  # the memory that it was merged into is gone
     after = replace(
-        node,
+        told_again(node, scene),
         evidence=(*node.evidence, scene.scene_id),
         when=tuple(sorted({*node.when, *scene.when} - dismissed_days(node))),
         importance=max(node.importance, scene.importance),
-        trust=least_trusted([node.trust, scene.trust]),
         reactivation_count=node.reactivation_count + recalls,
         last_activated=max(node.last_activated or "", context.run.now if recalls else "") or None,
         version=node.version + 1,
@@ -152,7 +152,7 @@ def _commit(
 
 def _node_of(context: RunContext, scene: Scene, fingerprint: str) -> Node:
     stability = initial_stability(scene.importance)
-    return Node(
+    node = Node(
         node_id=node_id_of(context.being_id, fingerprint),
         action=scene.action,
         actors=scene.actors,
@@ -170,6 +170,7 @@ def _node_of(context: RunContext, scene: Scene, fingerprint: str) -> Node:
         due=clock_below(context.run.clock, stability, DYING_BELOW),
         valid_from=min(scene.when, default=None),
     )
+    return made_of(node, [scene])
 
 
 def _are_due(space: Space, count: int) -> tuple[bool, bool]:
