@@ -81,6 +81,7 @@ COMMANDS = {
         "operate.restore:restore",
         "Create a data folder from FILE, which 'nacre backup' wrote.",
     ),
+    "vouch": ("memory.vouch:vouch", "Vouch for the text of a memory, whoever reported it."),
     "forget": ("memory.forget:forget", "Erase memories, messages or a whole Being."),
     "doctor": ("operate.doctor:doctor", "Find problems, and show how to fix them."),
 }

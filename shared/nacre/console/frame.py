@@ -85,6 +85,8 @@ NOTICES = {
     "erased": "Erased permanently.",
     "pinned": "Pinned. It will never be forgotten.",
     "unpinned": "Unpinned. From today it fades like other memories.",
+    "vouched": "You vouch for this text. It is trusted as your own word.",
+    "unvouched": "You no longer vouch for it. It is trusted as before.",
     "merged": "Merged. The originals are kept, so you can undo the merge.",
     "hidden": "Hidden. No search finds it until you show it again.",
     "shown": "Shown again.",

@@ -57,7 +57,7 @@ class Origin:
         if not _is_source(source):
             raise InvalidInputError(
                 f"the origin '{kind}' needs {needed}: one line of 1 to {MAX_ORIGIN_SOURCE}"
-                " printable characters, without blanks around it"
+                " printable characters, none of <>[]{};, and no blanks around it"
             )
         return cls(kind, source)
 
@@ -116,10 +116,15 @@ def external_servers(origins: Iterable[Origin]) -> tuple[str, ...]:
 
 
 def _source(name: str) -> str:
-    """Return a name as a source: one line, composed, nothing invisible, not too long."""
+    """Return a name as a source: one line, composed, plain and not too long."""
     composed = unicodedata.normalize("NFC", name[: MAX_ORIGIN_SOURCE * 4])
-    visible = "".join(letter if letter.isprintable() else " " for letter in composed)
+    visible = "".join(letter if _is_plain(letter) else " " for letter in composed)
     return " ".join(visible.split())[:MAX_ORIGIN_SOURCE].strip() or UNKNOWN
+
+
+def _is_plain(letter: str) -> bool:
+    # Names stand beside the text of memories, where none may end a block or begin a list.
+    return letter.isprintable() and letter not in "<>[]{};,"
 
 
 def _is_source(text: str) -> bool:

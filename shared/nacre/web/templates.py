@@ -4,10 +4,14 @@ import hashlib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from nacre import __version__
+
+if TYPE_CHECKING:
+    from nacre.being.memory.model.types import Node, Scene
 
 PAGES = Path(__file__).with_name("pages")
 STATIC = PAGES / "static"
@@ -34,6 +38,13 @@ def static_files() -> Mapping[str, tuple[bytes, str, str]]:
             mark = hashlib.sha256(content).hexdigest()[:12]
             files[path.name] = (content, _TYPES[path.suffix], mark)
     return files
+
+
+def _reported_by(memory: "Node | Scene") -> str:
+    """Return who reported a memory, as `reported_by` does."""
+    from nacre.being.memory.text.reported import reported_by  # noqa: PLC0415 - as below
+
+    return reported_by(memory)
 
 
 def _counted(count: int, singular: str, plural: str = "") -> str:
@@ -65,5 +76,6 @@ def templates() -> Environment:
         auto_reload=False,
     )
     environment.globals |= {"static": static_url, "version": __version__, "counted": _counted}
+    environment.globals["reported_by"] = _reported_by
     environment.filters["client_name"] = _client_name
     return environment

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from nacre.jobs.loop import Report, WorkerLoop
     from nacre.jobs.worker import Worker
     from nacre.ports.items.table import Table
+    from nacre.ports.untrusted_results import UntrustedResults
     from nacre.protocol.application_rules import Explainer
     from nacre.protocol.context import Context
     from nacre.protocol.dispatch.request_state import RequestStates
@@ -181,7 +182,15 @@ class Home:
             self.embedders.tokens,
             clock=ports.clock,
             rng=ports.rng,
+            results=lambda: self.untrusted_results,
         )
+
+    @lazy
+    def untrusted_results(self) -> "UntrustedResults":
+        """What callers have received from external servers."""
+        from nacre.ports.untrusted_results import NoUntrustedResults
+
+        return NoUntrustedResults()
 
     @lazy
     def llm_keys(self) -> "LlmKeys":
@@ -240,6 +249,7 @@ class Home:
         """Starts the patrols that a caller asks for."""
         from nacre.being.memory.patrol_trigger import PatrolTrigger
         from nacre.being.memory.store.history import History
+        from nacre.being.memory.writer_origins import WriterOrigins
         from nacre.being.patrol.trigger import PatrolRequests
 
         ports = self.ports
@@ -249,6 +259,7 @@ class Home:
             PatrolTrigger(ports.data, ports.queue, clock=ports.clock),
             self.leases,
             self.model_access,
+            WriterOrigins(lambda: self.untrusted_results, ports.clock),
         )
 
     @lazy

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 from random import Random
@@ -36,6 +36,7 @@ from nacre.sdk.tool_server import ToolServer
 from nacre.wiring.features.models import model_access_over
 from nacre.wiring.settings import Settings
 from tests.being.memory.lambda_face import LambdaFace
+from tests.scaffolding.ledgers import Ledger
 from tests.scaffolding.vaults import file_vault
 
 
@@ -109,6 +110,7 @@ class Minded:
     patrolling: Reachable
     loop: WorkerLoop
     outcomes: list[Outcome]
+    ledger: Ledger = field(default_factory=Ledger)
     face: LambdaFace | None = None  # calls go through it; without one, to the server itself
 
     def work(self) -> list[str]:
@@ -178,7 +180,10 @@ def minded(
     beings = Beings(counted, clock=clock, rng=rng)
     being_id = being_id or beings.create("Pearl", owner="me").being_id
     indexing = IndexSync(counted, open_index, embedder, clock=clock, rng=rng)
-    mind = open_services(counted, queue, indexing, tokens, clock=clock, rng=rng)
+    ledger = Ledger()
+    mind = open_services(
+        counted, queue, indexing, tokens, clock=clock, rng=rng, results=lambda: ledger
+    )
     leases = Leases(counted, now=clock)
     vault = file_vault()
     settings = Settings(data_folder="/nowhere", llm_base_url=llm_base_url)
@@ -197,6 +202,7 @@ def minded(
         memory.trigger,
         leases,
         model_access,
+        mind.writers,
         sleep=lambda _seconds: _work(loop),
         monotonic=ticking(),
     )
@@ -217,6 +223,7 @@ def minded(
         patrolling=patrolling,
         loop=loop,
         outcomes=outcomes,
+        ledger=ledger,
     )
 
 

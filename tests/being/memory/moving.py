@@ -21,6 +21,13 @@ from nacre.core.clock import Clock
 from nacre.ports.items.table import Change, Table
 from tests.being.memory.keeping import Keeper, a_node, scene_draft
 
+SERVERS: dict[str, Any] = {
+    "trust": "external",
+    "origins": ("agent", "external:mail", "external:web"),
+    "tellings": ("agent\nexternal:web", "agent\nexternal:mail"),
+}
+"""The lineage of a memory that two servers have reported."""
+
 
 def fill(kept: Keeper, partner: str = "Opal") -> None:
     """Let the Being keep one of everything, long and short, old and new."""
@@ -33,7 +40,10 @@ def fill(kept: Keeper, partner: str = "Opal") -> None:
     for text in ("Calm.", "Still calm."):
         memory.letters.send(other.being_id, kept.being.name, text)
     memory.letters.mark_read(being_id, memory.letters.received(being_id)[0].letter_id)
-    memory.history.add(being_id, [ChatMessage("user", "hello"), ChatMessage("assistant", "hi 🌊")])
+    reported = ("agent", "external:web")
+    memory.history.add(
+        being_id, [ChatMessage("user", "hello"), ChatMessage("assistant", "hi 🌊", reported)]
+    )
     said_at = datetime(2026, 7, 1, 9, 30, tzinfo=UTC)
     captured = CapturedMessage(
         client="codex", session="s1", role="user", text="I moved to Kiel", at=said_at
@@ -42,7 +52,11 @@ def fill(kept: Keeper, partner: str = "Opal") -> None:
         being_id, [captured], for_patrol=False
     )
     memory.scenes.record(
-        being_id, [scene_draft(f"Ann said {n}", themes=["talk"]) for n in range(3)]
+        being_id,
+        [
+            scene_draft(f"Ann said {n}", themes=["talk"], origins=reported if n == 2 else ())
+            for n in range(3)
+        ],
     )
     [consumed, *_] = memory.scenes.page(being_id).scenes
     table = kept.table
@@ -67,7 +81,7 @@ def fill(kept: Keeper, partner: str = "Opal") -> None:
             stability=16.5 + number,
             clock0=number,
             importance=number / 7,
-            trust="import" if number == 3 else "agent",
+            **(SERVERS if number == 3 else {}),
             pinned=number == 4,
             # One was told so often that its scenes take further items.
             evidence=tuple(f"SCENE{number}.{told}" for told in range(600 if number == 5 else 1)),

@@ -123,6 +123,7 @@ def test_a_node_is_explained_down_to_the_messages(mind: Minded) -> None:
         f"node_id: {node.node_id}",
         "status: active",
         "importance 0.50; trust agent",
+        "origins: agent",
         "not recalled and not noted again so far",
         "cluster: none yet",
         "themes: cats",

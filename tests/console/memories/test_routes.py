@@ -7,6 +7,7 @@ import pytest
 
 from nacre.being.memory.erase import eraser
 from nacre.being.memory.model import keys
+from nacre.being.memory.model.lineage import is_vouched
 from nacre.being.memory.model.types import Node
 from nacre.being.memory.search.search import FINDABLE
 from nacre.jobs.lease import Leases
@@ -346,3 +347,47 @@ def test_one_thing_is_counted_in_the_singular(desk: Desk) -> None:
     patrolled(desk, CATS[0])
 
     assert "1 memory in 1 cluster." in desk.get("map").text
+
+
+REPORTED = a_node(1, trust="external", origins=("agent", "external:web"))
+
+
+def test_a_reported_memory_shows_by_whom_and_the_owner_vouches_for_it(desk: Desk) -> None:
+    desk.own.mind.memory.nodes.add(desk.being, [REPORTED, a_node(2)])
+    assert desk.get("memories").text.count("reported by web") == 1
+
+    page = desk.get("memories", REPORTED.node_id)
+    assert "agent, external:web · reported by web" in page.text
+    assert "an outside source" in page.text
+    assert "Vouch for it" not in desk.get("memories", a_node(2).node_id).text
+
+    vouched = desk.submit(page, "memories", REPORTED.node_id, "vouch")
+    assert is_vouched(now(desk, REPORTED))
+    assert "You vouch for this text" in vouched.text
+    assert "you vouch for it" in vouched.text
+    assert "also reported by web" in vouched.text
+
+    desk.submit(vouched, "memories", REPORTED.node_id, "vouch")
+    assert not is_vouched(now(desk, REPORTED))
+
+
+def test_nobody_vouches_for_a_text_that_changed_meanwhile(desk: Desk) -> None:
+    desk.own.mind.memory.nodes.add(desk.being, [REPORTED])
+    page = desk.get("memories", REPORTED.node_id)
+    desk.own.mind.memory.corrections.correct(desk.being, REPORTED.node_id, "x", by="agent")
+
+    late = desk.submit(page, "memories", REPORTED.node_id, "vouch")
+
+    assert "look at it again before you vouch for it" in late.text
+    assert not is_vouched(now(desk, REPORTED))
+
+
+def test_a_scene_of_a_mirror_or_of_a_server_says_so(desk: Desk) -> None:
+    drafts = [
+        scene_draft("Eva called", source="mirror"),
+        scene_draft("Eva wrote", origins=("agent", "external:mail")),
+    ]
+    mirrored, reported = desk.own.mind.memory.scenes.record(desk.being, drafts).scenes
+
+    assert "by an edited file" in desk.get("scenes", mirrored.scene_id).text
+    assert "reported by mail" in desk.get("scenes", reported.scene_id).text

@@ -1,15 +1,17 @@
 """The actions of `update_memory` on memories that a patrol has made, by their node ids."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Literal
 
 from nacre.being.memory.model.fields import checked_name
+from nacre.being.memory.model.lineage import origins_of
 from nacre.being.memory.model.types import Node
 from nacre.being.memory.model.wordings import wordings_of
 from nacre.being.memory.store.corrections import Corrections, undo_end
 from nacre.being.memory.store.nodes import Nodes
 from nacre.core.errors import InvalidArgumentError, NotFoundError
 from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.origins import Origin
 
 MEMORIES = "memories"
 """The name of the target."""
@@ -32,8 +34,14 @@ class MemoryActions:
         *,
         content: str | None,
         key: str | None,
+        origins: Collection[Origin] = (),
+        shown: set[Origin] | None = None,
     ) -> dict[str, Any]:
-        """Do the action and return its answer; raises an error that names what is wrong."""
+        """Do the action and return its answer; raises an error that names what is wrong.
+
+        `origins` are those of what the agent has received; they join those of a corrected memory.
+        The origins of a text in the answer are added to `shown`.
+        """
         if action == "append":
             raise InvalidArgumentError(
                 "argument 'action': update_notes records new memories; here use get, update, delete"
@@ -43,6 +51,8 @@ class MemoryActions:
                 return {"entries": list(self._hidden(being_id))}
             raise InvalidArgumentError(f"argument 'key' is needed for {action}: a node id")
         before = self._node(being_id, key)
+        if shown is not None:
+            shown |= origins_of(before)
         if action == "get":
             return _described(before)
         if action == "delete":
@@ -57,7 +67,9 @@ class MemoryActions:
             after = self.corrections.take_back(being_id, before.node_id, by="agent")
             remark = "shown again" if before.status == "hidden" else "the earlier wording is back"
         else:
-            after = self.corrections.correct(being_id, before.node_id, content, by="agent")
+            after = self.corrections.correct(
+                being_id, before.node_id, content, by="agent", origins=origins
+            )
             remark = "nothing changed" if after == before else "the earlier wording is kept"
         return {
             "key": after.node_id,

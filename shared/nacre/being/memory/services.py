@@ -1,5 +1,6 @@
 """The memory as tools and pages use it: its repositories, its searches and its opening context."""
 
+from collections.abc import Callable
 from random import Random
 
 from nacre.access.beings import Beings
@@ -17,11 +18,13 @@ from nacre.being.memory.search.time_search import TimeSearch
 from nacre.being.memory.store.diary import think_notes
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.memory.store.recall_log import RecallLog
+from nacre.being.memory.writer_origins import WriterOrigins
 from nacre.core.clock import Clock
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import TokenSimilarity
 from nacre.ports.items.table import Table
 from nacre.ports.queue import Queue
+from nacre.ports.untrusted_results import NoUntrustedResults, UntrustedResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,7 @@ class MemoryServices:
     queries: MemoryQueries
     context: ContextBlocks
     captured: CapturedConversations
+    writers: WriterOrigins
 
 
 def open_services(
@@ -43,8 +47,13 @@ def open_services(
     *,
     clock: Clock,
     rng: Random,
+    results: Callable[[], UntrustedResults] = NoUntrustedResults,
 ) -> MemoryServices:
-    """Return the memory over these stores; `tokens`, if any, compares texts word by word."""
+    """Return the memory over these stores; `tokens`, if any, compares texts word by word.
+
+    `results` opens the ledger of what clients have received from other servers.
+    """
+    writers = WriterOrigins(results, clock)
     vectors = ClusterMeans(table, Nodes(table, indexing), indexing)
     memory = open_repositories(table, queue, indexing, vectors, clock=clock, rng=rng)
     reader = MemoryReader(table)
@@ -61,6 +70,7 @@ def open_services(
             # Losing a count to a power cut is better than a recall that waits for the disk.
             RecallLog(indexing.non_durable_table, clock=clock, rng=rng),
             memory.history,
+            writers,
         ),
         context=ContextBlocks(
             Beings(table, clock=clock, rng=rng),
@@ -74,4 +84,5 @@ def open_services(
             clock=clock,
         ),
         captured=CapturedConversations(table, clock=clock),
+        writers=writers,
     )

@@ -1,7 +1,7 @@
 """The actions of `update_memory` on all targets, with answers as plain values."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from nacre.being.memory.memory_actions import MEMORIES, MemoryActions
@@ -11,6 +11,7 @@ from nacre.being.memory.store.profile import Outcome, Profile
 from nacre.being.memory.store.targets import TARGETS, Target
 from nacre.core.errors import InvalidArgumentError
 from nacre.core.limits import MAX_ANSWER_BYTES, PREVIEW_LENGTH
+from nacre.core.origins import Origin
 
 _FRAME = 2000  # bytes for everything around the one long part of an answer
 ROOM = MAX_ANSWER_BYTES - _FRAME
@@ -66,8 +67,13 @@ class TargetActions:
         key: str | None = None,
         location: str | None = None,
         to: str | None = None,
+        origins: Collection[Origin] = (),
+        shown: set[Origin] | None = None,
     ) -> dict[str, Any]:
-        """Do the action and return its answer; raises InvalidInputError that names the argument."""
+        """Do the action and return its answer; raises InvalidInputError that names the argument.
+
+        `origins` and `shown` are for memories; see `MemoryActions`.
+        """
         if location is not None and target != "partner_map":
             raise InvalidArgumentError("argument 'location' belongs to partner_map")
         if to is not None and (target != LETTERS or action != "append"):
@@ -75,7 +81,9 @@ class TargetActions:
         if target == LETTERS:
             answer = _letter_answer(self._letters, being_id, action, content, key, to)
         elif target == MEMORIES:
-            answer = self._memories.apply(being_id, action, content=content, key=key)
+            answer = self._memories.apply(
+                being_id, action, content=content, key=key, origins=origins, shown=shown
+            )
         else:
             definition = TARGETS[target]
             if action == "get":

@@ -11,6 +11,7 @@ from nacre.being.memory.model.counters import count_in, counters
 from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.patrol_trigger import PatrolTrigger
 from nacre.being.memory.store.history import AddedMessages, History
+from nacre.being.memory.writer_origins import WriterOrigins
 from nacre.being.patrol.jobs import LEASE
 from nacre.being.patrol.patrol import STEPS
 from nacre.being.patrol.planning.model_choice import ModelAccess
@@ -19,6 +20,7 @@ from nacre.core.lazy_dataclasses import asdict, dataclass, field, replace
 from nacre.core.limits import PATROL_WAIT_SECONDS
 from nacre.jobs.lease import Leases
 from nacre.ports.items.table import Key, Table
+from nacre.ports.untrusted_results import Holder
 
 _POLL_SECONDS = 0.25  # at most about a hundred reads of one item
 _BEGINS_SECONDS = 1.0  # the caller may occupy the worker's only thread, so it waits no longer
@@ -83,6 +85,7 @@ class PatrolRequests:
     trigger: PatrolTrigger
     leases: Leases
     models: ModelAccess
+    writers: WriterOrigins
     # Not the patrol's clock: tests move that one by hand.
     sleep: Callable[[float], None] = field(default=time.sleep)
     monotonic: Callable[[], float] = field(default=time.monotonic)
@@ -97,14 +100,16 @@ class PatrolRequests:
         seconds: float = PATROL_WAIT_SECONDS,
         on_progress: OnProgress = _ignore,
         is_cancelled: Callable[[], bool] = _never,
+        holder: Holder | None = None,
     ) -> dict[str, Any]:
         """Store messages, and request a patrol that turns what waits into memories.
 
         Returns when the patrol has ended, or earlier if it takes longer than the caller waits. The
-        key is used for this patrol only, and is stored sealed until the patrol has ended.
+        key is used for this patrol only, and is stored sealed until the patrol has ended. `holder`
+        is the client that sends the messages, if it is one.
         """
         end = self.monotonic() + seconds
-        added = self._store(being_id, messages, marker_id, llm_api_key)
+        added = self._store(being_id, messages, marker_id, llm_api_key, holder)
         request = self.ask(being_id, llm_api_key=llm_api_key)
         if request is None:
             return _answer(added, "ok", None, [_NOTHING])
@@ -127,9 +132,13 @@ class PatrolRequests:
         *,
         marker_id: str | None = None,
         llm_api_key: str | None = None,
+        holder: Holder | None = None,
     ) -> dict[str, Any]:
-        """Store messages and request a patrol; return the notes for `follow`, as JSON values."""
-        added = self._store(being_id, messages, marker_id, llm_api_key)
+        """Store messages and request a patrol; return the notes for `follow`, as JSON values.
+
+        `holder` is the client that sends the messages, if it is one.
+        """
+        added = self._store(being_id, messages, marker_id, llm_api_key, holder)
         request = self.ask(being_id, llm_api_key=llm_api_key)
         counted = asdict(replace(added, messages=()))
         return {"added": counted, "asked": None if request is None else asdict(request)}
@@ -180,10 +189,19 @@ class PatrolRequests:
         messages: Iterable[IncomingMessage],
         marker_id: str | None,
         llm_api_key: str | None,
+        holder: Holder | None,
     ) -> AddedMessages:
         if llm_api_key:
             checked_llm_key(llm_api_key)  # refused before anything is stored
-        batch = [ChatMessage(message.role, message.content) for message in messages]
+        received = self.writers.of_text(holder)
+        batch = [
+            ChatMessage(
+                message.role,
+                message.content,
+                () if message.role.casefold() == "user" else received,
+            )
+            for message in messages
+        ]
         return self.history.add(being_id, batch, marker_id=marker_id, for_patrol=True)
 
     def ask(

@@ -9,6 +9,7 @@ from nacre.core.errors import InvalidArgumentError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_CHAT_MESSAGES
 from nacre.protocol.context import Context
+from nacre.protocol.holder import holder_of
 from nacre.sdk.result import ToolResult
 from nacre.sdk.tool import Tool
 
@@ -44,9 +45,10 @@ def capture_messages(memory: "Callable[[], MemoryServices]") -> Tool:
                 f"'messages' has {len(messages)} entries and its limit is {MAX_CHAT_MESSAGES}"
             )
         being_id, services = caller(context).being_id, memory()
+        received = services.writers.of_text(holder_of(context))
         result = services.captured.keep(
             being_id,
-            [_captured(message, client, session, project) for message in messages],
+            [_captured(message, client, session, project, received) for message in messages],
         )
         if is_over and services.memory.trigger.pending(being_id)[1]:
             services.memory.trigger.ask(being_id, dedupe_key="captured")
@@ -58,7 +60,11 @@ def capture_messages(memory: "Callable[[], MemoryServices]") -> Tool:
 
 
 def _captured(
-    message: CapturedArgument, client: str, session: str, project: str | None
+    message: CapturedArgument,
+    client: str,
+    session: str,
+    project: str | None,
+    received: tuple[str, ...],
 ) -> "CapturedMessage":
     from nacre.being.memory.conversations.captured_message import (  # noqa: PLC0415 - loaded with the memory
         CapturedMessage,
@@ -78,4 +84,6 @@ def _captured(
         at=at,
         message_id=message.id,
         project=project,
+        # What a person writes derives from no result of the agent's calls.
+        origins=() if message.role == "user" else received,
     )

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from nacre.being.tools.tool_calls import caller
 from nacre.core.errors import UnknownResourceError
+from nacre.core.origins import Origin
 from nacre.protocol.context import Context
+from nacre.protocol.holder import holder_of
 from nacre.protocol.principal import Principal
 from nacre.sdk.tool_server import ToolServer
 
@@ -53,7 +55,10 @@ def add_context_resources(server: ToolServer, memory: "Callable[[], MemoryServic
         mime_type=_MARKDOWN,
     )
     async def snapshot(context: Context) -> str:
-        return memory().context.snapshot(caller(context).being_id)
+        services, shown = memory(), set[Origin]()
+        text = services.context.snapshot(caller(context).being_id, shown)
+        services.writers.shown(holder_of(context), shown)
+        return text
 
     @server.resource(
         NOTES_URI,

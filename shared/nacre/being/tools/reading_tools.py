@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from nacre.being.tools.tool_calls import caller, json_answer, memory_tool
 from nacre.core.limits import MAX_HISTORY_RESULTS, MAX_SEARCH_MEMORIES, SEARCH_MEMORIES
+from nacre.core.origins import Origin
 from nacre.protocol.context import Context
+from nacre.protocol.holder import holder_of
 from nacre.protocol.versions import MODERN
 from nacre.sdk.result import TextContent, ToolResult
 from nacre.sdk.schema.field import Field
@@ -34,7 +36,11 @@ def recall(memory: "Callable[[], MemoryServices]") -> Tool:
         principal = caller(context)
         queries = memory().queries
         reply = queries.recall(
-            principal.being_id, user_message, timezone=timezone, counted=principal.may_write
+            principal.being_id,
+            user_message,
+            timezone=timezone,
+            counted=principal.may_write,
+            holder=holder_of(context),
         )
         text = reply.text or ("" if context.version == MODERN else NOTHING_FOUND)
         # APIs of models refuse empty text blocks, so an empty answer has no block.
@@ -56,7 +62,9 @@ def get_context(
     @memory_tool(name="get_context", read_only=True, idempotent=True)
     async def describe(context: Context) -> ToolResult:
         """Call once at the start of a session: the Being's persona and memory snapshot."""
-        blocks = memory().context.blocks(caller(context).being_id)
+        services, shown = memory(), set[Origin]()
+        blocks = services.context.blocks(caller(context).being_id, shown)
+        services.writers.shown(holder_of(context), shown)
         return json_answer({**blocks, "capability_tools": capabilities(context)})
 
     return describe
@@ -92,6 +100,7 @@ def recall_memory(memory: "Callable[[], MemoryServices]") -> Tool:
             page=page,
             as_of=as_of,
             counted=principal.may_write,
+            holder=holder_of(context),
         )
         return ToolResult.text(text)
 
@@ -141,6 +150,7 @@ def search_memory(memory: "Callable[[], MemoryServices]") -> Tool:
             timezone=timezone,
             as_of=as_of,
             counted=principal.may_write,
+            holder=holder_of(context),
         )
         return ToolResult((TextContent(reply.text),), meta={"nacre/search": reply.trace})
 
@@ -171,6 +181,7 @@ def search_history(memory: "Callable[[], MemoryServices]") -> Tool:
             date_from=date_from,
             date_to=date_to,
             before=before,
+            holder=holder_of(context),
         )
         return ToolResult.text(text)
 

@@ -7,6 +7,7 @@ from nacre.being.tools.tool_calls import caller, json_answer, memory_tool
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import TASK_SLICE_SECONDS
 from nacre.protocol.context import Context, TaskRun
+from nacre.protocol.holder import holder_of
 from nacre.sdk.result import ToolResult
 from nacre.sdk.tool import Tool
 
@@ -44,6 +45,7 @@ def trigger_patrol(patrols: "Callable[[], PatrolRequests]") -> Tool:
             llm_api_key=context.llm_api_key,
             on_progress=lambda step, steps, name: context.progress(step, steps, name),
             is_cancelled=lambda: context.cancelled,
+            holder=holder_of(context),
         )
         return json_answer(answer)
 
@@ -65,7 +67,10 @@ def _follow(
 
     being_id, key = caller(context).being_id, context.llm_api_key
     if not task.notes:
-        task.keep(patrols.hand_over(being_id, messages, marker_id=marker_id, llm_api_key=key))
+        notes = patrols.hand_over(
+            being_id, messages, marker_id=marker_id, llm_api_key=key, holder=holder_of(context)
+        )
+        task.keep(notes)
     answer = patrols.follow(
         being_id,
         task.notes,

@@ -8,8 +8,10 @@ from nacre.being.tools.tool_calls import caller, json_answer, memory_tool
 from nacre.core.errors import InvalidArgumentError, InvalidInputError
 from nacre.core.lazy_dataclasses import asdict, dataclass
 from nacre.core.limits import PATROL_AT
+from nacre.core.origins import Origin
 from nacre.core.traces import span
 from nacre.protocol.context import Context
+from nacre.protocol.holder import holder_of
 from nacre.sdk.result import ToolResult
 from nacre.sdk.schema.field import Field
 from nacre.sdk.tool import Tool
@@ -60,7 +62,11 @@ def update_memory(memory: "Callable[[], MemoryServices]") -> Tool:
         append sends, update with "read" marks as read. memories (key: a node_id):
         update corrects, delete hides, update with "undo" takes back.
         """
-        answer = memory().memory.target_actions.apply(
+        services = memory()
+        # The text of an entry is no memory, and has no origins.
+        holder = holder_of(context) if target == "memories" else None
+        received, shown = services.writers.of(holder), set[Origin]()
+        answer = services.memory.target_actions.apply(
             caller(context).being_id,
             target,
             action,
@@ -68,7 +74,10 @@ def update_memory(memory: "Callable[[], MemoryServices]") -> Tool:
             key=key,
             location=location,
             to=to,
+            origins=received,
+            shown=shown,
         )
+        services.writers.shown(holder, shown)
         return json_answer(answer)
 
     return act
@@ -115,7 +124,11 @@ def update_notes(memory: "Callable[[], MemoryServices]") -> Tool:
             raise InvalidArgumentError("give 'scenes' or 'notes', at least one of either")
         if scene_ids and action != "update":
             raise InvalidArgumentError("argument 'scene_ids' belongs to action 'update'")
-        return json_answer(_record(memory(), being_id, scenes or (), notes or (), scene_ids or ()))
+        services = memory()
+        origins = services.writers.of_text(holder_of(context)) if scenes else ()
+        return json_answer(
+            _record(services, being_id, scenes or (), notes or (), scene_ids or (), origins)
+        )
 
     return record
 
@@ -126,11 +139,12 @@ def _record(
     scenes: Sequence[SceneArgument],
     notes: Sequence[str],
     scene_ids: Sequence[str],
+    origins: tuple[str, ...],
 ) -> dict[str, Any]:
     """Store scenes and notes in place of the scenes with these ids, and return the answer."""
     from nacre.being.memory.model.types import SceneDraft  # noqa: PLC0415 - loaded with the memory
 
-    drafts = [SceneDraft(**asdict(scene)) for scene in scenes]
+    drafts = [SceneDraft(**asdict(scene), origins=origins) for scene in scenes]
     with span("create_memory update_notes", {"gen_ai.operation.name": "create_memory"}) as recorded:
         stored = memory.memory.scenes.record(being_id, drafts, notes=notes, replacing=scene_ids)
         recorded.set("gen_ai.memory.record.count", len(stored.scenes) + len(stored.notes))
@@ -214,7 +228,8 @@ def merge_nodes(memory: "Callable[[], MemoryServices]") -> Tool:
     ) -> ToolResult:
         """Merge similar nodes into one. To take a merge back: its id alone and summary "undo"."""
         being_id = caller(context).being_id
-        edits = memory().memory.edits
+        services = memory()
+        edits = services.memory.edits
         ids = _ids(node_ids)
         if len(ids) == 1 and summary.strip().casefold() == _UNDO:
             undone = edits.undo_merge(being_id, ids[0], by="agent")
@@ -224,7 +239,14 @@ def merge_nodes(memory: "Callable[[], MemoryServices]") -> Tool:
             raise InvalidInputError(
                 f"'summary' is \"{_UNDO}\", which takes back one merge: give its id alone"
             )
-        merge = edits.merge(being_id, ids, action=summary, feeling=feeling, by="agent")
+        merge = edits.merge(
+            being_id,
+            ids,
+            action=summary,
+            feeling=feeling,
+            by="agent",
+            origins=services.writers.of(holder_of(context)),
+        )
         return ToolResult.text(
             f"Merged {len(merge.sources)} nodes into {merge.node.node_id}. The sources are kept;"
             f' merge_nodes with this id alone and summary "{_UNDO}" brings them back.'

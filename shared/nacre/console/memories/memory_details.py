@@ -3,17 +3,25 @@
 from nacre.being.memory.model.counters import CLOCK, count_in, counters
 from nacre.being.memory.model.fields import checked_name
 from nacre.being.memory.model.lifetime import lifetime
-from nacre.being.memory.model.types import UNDONE, Cluster, Message, Node, Scene, moment
+from nacre.being.memory.model.lineage import (
+    is_corroborated,
+    is_vouched,
+    origins_of,
+    standing_of,
+)
+from nacre.being.memory.model.types import UNDONE, Cluster, Message, Node, Scene, Trust, moment
 from nacre.being.memory.model.wordings import Wording, earlier_versions, wordings_of
 from nacre.being.memory.search.candidates import Memory
 from nacre.being.memory.search.search import FINDABLE
 from nacre.being.memory.services import MemoryServices
 from nacre.being.memory.store.evidence import first_scenes
 from nacre.being.memory.store.recall_log import counted_nodes
+from nacre.being.memory.text.reported import reported_by
 from nacre.console.memories.strength import Fading, fading
 from nacre.core.errors import NotFoundError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import PROVENANCE_MESSAGES, PROVENANCE_SCENES
+from nacre.core.origins import texts_of
 from nacre.ports.items.table import Table
 
 _SIMILAR = 5
@@ -47,6 +55,31 @@ class MemoryView:
     def is_current(self) -> bool:
         """Tell whether it is neither merged into another memory nor an undone merge."""
         return self.node.status != "merged" and self.node.reason != UNDONE
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Return the origins of everything that it was made of."""
+        return texts_of(origins_of(self.node))
+
+    @property
+    def reported(self) -> str:
+        """Return which servers reported it, or ""."""
+        return reported_by(self.node)
+
+    @property
+    def standing(self) -> Trust:
+        """Return how far its text is trusted."""
+        return standing_of(self.node)
+
+    @property
+    def is_vouched(self) -> bool:
+        """Tell whether the owner vouches for its text."""
+        return is_vouched(self.node)
+
+    @property
+    def is_corroborated(self) -> bool:
+        """Tell whether an independent source says the same."""
+        return is_corroborated(self.node)
 
     @property
     def is_merge(self) -> bool:

@@ -131,6 +131,19 @@ def pin(sent: PostedForm, node_id: NodeId) -> Response:
     return sent.redirect("memories", node_id, said="pinned" if pinned else "unpinned")
 
 
+@routes.post("/memories/{node_id}/vouch")
+def vouch(sent: PostedForm, node_id: NodeId) -> Response:
+    """Make the text of a memory the owner's word, or take that back."""
+    vouched = sent.text("vouched") == "1"
+    edits = sent.memory.edits
+    try:
+        version = _version(sent.text("version"))
+        edits.vouch(sent.being_id, node_id, vouched=vouched, version=version)
+    except (InvalidInputError, ConflictError) as error:
+        return _memory_page(sent, node_id, problem=str(error))
+    return sent.redirect("memories", node_id, said="vouched" if vouched else "unvouched")
+
+
 @routes.post("/memories/{node_id}/recall")
 def bring_back(sent: PostedForm, node_id: NodeId) -> Response:
     """Request that the next patrol restores a forgotten memory, as a recall would."""

@@ -16,6 +16,7 @@ from nacre.console.memories.memory_details import memory_view
 from nacre.core.errors import ToolError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.protocol.context import Context
+from nacre.protocol.holder import holder_of
 from nacre.sdk.result import TextContent, ToolResult
 from nacre.sdk.schema.field import Field
 from nacre.sdk.tool_server import ToolServer
@@ -63,7 +64,11 @@ def view_server(parts: ViewParts) -> ToolServer:
             text = "\n".join(dot.action for dot in drawing.islands[0].dots[:_NODES_IN_TEXT])
         else:
             text = parts.memory_services().queries.browse(
-                being_id, cluster_id=group, limit=_NODES_IN_TEXT, counted=False
+                being_id,
+                cluster_id=group,
+                limit=_NODES_IN_TEXT,
+                counted=False,
+                holder=holder_of(context),
             )
         return _result(
             text,
@@ -84,7 +89,13 @@ def view_server(parts: ViewParts) -> ToolServer:
         principal = caller(context)
         services = parts.memory_services()
         view = memory_view(parts.table(), services, principal.being_id, node_id)
-        text = services.queries.browse(principal.being_id, node_id=node_id, limit=0, counted=False)
+        text = services.queries.browse(
+            principal.being_id,
+            node_id=node_id,
+            limit=0,
+            counted=False,
+            holder=holder_of(context),
+        )
         return _result(
             text,
             "memory_view.html",

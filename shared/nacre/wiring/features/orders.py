@@ -104,7 +104,7 @@ def build_orders(
     memory = services.memory
     sessions = SessionStore(table, leases, clock=clock)
     recorder = OrderRecorder(
-        memory.history, memory.scenes, memory.trigger, sessions, clock, ports.rng
+        memory.history, memory.scenes, memory.trigger, sessions, services.writers, clock, ports.rng
     )
     limits, linked = ports.order_limits, None
     if has_media_links(ports, settings):

@@ -24,6 +24,7 @@ from nacre.being.memory.store.scenes import checked_scene
 from nacre.being.memory.store.targets import KNOWLEDGE, NOTES, PARTNER_RULES, SOULS
 from nacre.being.memory.transfer.deferred_index import DeferredIndex
 from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
+from nacre.core.origins import external
 from nacre.ports.items.table import Change, Table
 from nacre.ports.residue import Residue
 from tests.adapters.conftest import StillClock
@@ -213,6 +214,49 @@ def test_a_memory_is_made_anew_of_its_other_scenes(kept: Keeper, erasing: Memory
     assert [item.text for item in items] == [
         f"[2026-06-03, 2026-07-01] {', '.join(after.actors)}: Scene number 3 happened"
     ]
+
+
+def test_an_erased_scene_takes_its_origins_along(
+    kept: Keeper, erasing: MemoryEraser, residue: Residue
+) -> None:
+    stays, goes = ("agent", "external:weather"), ("agent", "external:circus")
+    node = a_node(
+        1,
+        evidence=("SCENE1", "SCENE2"),
+        cluster_id="c",
+        trust="external",
+        origins=("agent", "external:circus", "external:weather"),
+        tellings=("agent\nexternal:circus", "agent\nexternal:weather"),
+    )
+    kept.memory.nodes.add(kept.id, [node])
+    cluster = Cluster(cluster_id="c", created_at="t", n_active=1, origins=("external:circus",))
+    kept.memory.clusters.add(kept.id, cluster)
+    a_scene(kept, 1, node.node_id, origins=goes)
+    a_scene(kept, 2, node.node_id, origins=stays)
+
+    erasing.scene(kept.id, "SCENE1")
+
+    after = nodes(kept)[node.node_id]
+    assert (after.origins, after.tellings, after.trust) == (stays, (), "external")
+    assert left(residue, "circus") == []
+
+
+def test_a_corrected_text_keeps_the_origins_of_what_was_erased(
+    kept: Keeper, erasing: MemoryEraser
+) -> None:
+    # The text stays, and may say what the erased scene said.
+    node = a_node(1, evidence=("SCENE1", "SCENE2"), cluster_id=None)
+    kept.memory.nodes.add(kept.id, [node])
+    a_scene(kept, 1, node.node_id)
+    a_scene(kept, 2, node.node_id)
+    kept.memory.corrections.correct(
+        kept.id, node.node_id, "Ann left", by="agent", origins=[external("web")]
+    )
+
+    erasing.scene(kept.id, "SCENE1")
+
+    after = nodes(kept)[node.node_id]
+    assert (after.action, after.origins) == ("Ann left", ("agent", "external:web"))
 
 
 def test_a_scene_that_waits_is_gone_from_the_count(kept: Keeper, erasing: MemoryEraser) -> None:

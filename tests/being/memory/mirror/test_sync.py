@@ -114,6 +114,7 @@ def test_an_edited_line_is_a_correction_by_the_mirror(world: World) -> None:
     node = world.node(2)
     assert (node.action, node.when, node.actors) == ("Ann fed both cats", ("2026-07-01",), ("Ann",))
     assert '"by": "mirror"' in node.wordings[0]
+    assert node.origins == ("agent", "mirror")
     assert "- [2026-07-01] Ann fed both cats ([[Ann]]) ^" in world.files.pages[PAGE]
 
 

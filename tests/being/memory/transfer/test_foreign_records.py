@@ -71,6 +71,12 @@ def test_an_entity_is_a_relation_and_each_observation_a_scene() -> None:
     ]
 
 
+def test_what_another_program_stored_is_an_import_of_it() -> None:
+    found = server_memory(entity(observations=["likes tea"]))
+
+    assert told(found, "origins") == [(["import:server-memory"],)]
+
+
 def test_an_entity_without_observations_is_still_known() -> None:
     assert [value["content"] for _, value in records(server_memory(entity()))] == ["person"]
 
@@ -431,6 +437,6 @@ def test_whatever_a_file_holds_comes_to_records_that_can_be_moved(
 
 
 def test_a_memory_has_a_day_of_its_own_or_none_in_its_id() -> None:
-    [undated] = scene_records("tea", origin="x", day=None, today=TODAY)
+    [undated] = scene_records("tea", program="x", place="", day=None, today=TODAY)
 
     assert ulid_milliseconds(undated.key) == 0

@@ -36,7 +36,7 @@ from nacre.ports.items.table import Change, Item, Key, Range, Table
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, scene_draft
 from tests.being.memory.minds import CountingTable
-from tests.being.memory.moving import exported, fill, imported, state_of
+from tests.being.memory.moving import SERVERS, exported, fill, imported, state_of
 from tests.scaffolding.aws_stack import Stack
 
 
@@ -646,6 +646,47 @@ def test_a_memory_is_the_same_record_however_its_scenes_are_stored(
     assert before == state_of(laptop.table, laptop.id) == state_of(other.table, other.id)
     content, _ = exported(laptop.table, laptop.beings, laptop.id, clock)
     assert imported(other.table, other.id, content, clock).same["node"] == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"origins": ["web"]}, "unknown origin 'web'"),
+        ({"origins": ["external:"]}, "needs the name of a server"),
+        ({"origins": ["external:web"], "trust": "agent"}, "its trust is above that of its origins"),
+        ({"trust": "external", "tellings": ["owner", "external:unknown"]}, "names an origin that"),
+    ],
+)
+def test_origins_that_do_not_fit_are_refused(fields: dict[str, Any], expected: str) -> None:
+    value = {**attributes_of(a_node(1)), **fields}
+    line = {"type": "node", "key": a_node(1).node_id, "value": value}
+
+    with pytest.raises(InvalidInputError, match=rf"line 2: .*{expected}"):
+        decode(line, "line 2")
+
+
+def test_an_earlier_wording_of_a_file_is_trusted_no_more_than_its_origins() -> None:
+    fields = {"trust": "user", "origins": ["external:web"]}
+    line = json.dumps({"until": "t", "by": "agent", "fields": fields, "told": 1})
+    value = {**attributes_of(a_node(1)), "wordings": [line]}
+
+    with pytest.raises(InvalidInputError, match="its trust is above that of its origins"):
+        decode({"type": "node", "key": a_node(1).node_id, "value": value}, "line 2")
+
+
+def test_origins_move_with_their_memories_scenes_and_messages(
+    full: Keeper, other: Keeper, clock: StillClock
+) -> None:
+    file, _ = exported(full.table, full.beings, full.id, clock)
+    imported(other.table, other.id, file, clock)
+
+    node = other.memory.nodes.get(other.id, a_node(3).node_id)
+    assert node is not None
+    assert {name: getattr(node, name) for name in SERVERS} == SERVERS
+    waiting = other.memory.scenes.pending(other.id).scenes
+    assert [scene.origins for scene in waiting] == [(), ("agent", "external:web")]
+    hits = other.memory.history.search(other.id, limit=3, query="🌊")
+    assert [message.origins for message in hits.messages] == [("agent", "external:web")]
 
 
 def test_a_memory_in_a_file_lists_all_of_its_scenes() -> None:

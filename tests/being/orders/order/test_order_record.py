@@ -10,8 +10,10 @@ from nacre.being.language_model.daily_budget import Spending
 from nacre.being.orders.sessions.store import SessionStore
 from nacre.core.errors import InvalidInputError, LeaseLostError, UnavailableError
 from nacre.core.limits import MAX_CHAT_BYTES
+from nacre.core.origins import external
 from nacre.sdk.decorator import tool
 from tests.adapters.conftest import StillClock
+from tests.being.memory.keeping import a_node
 from tests.being.orders.conftest import World
 from tests.scaffolding.model_server import calling, saying, slow, tool_call
 
@@ -156,3 +158,37 @@ def test_a_reply_too_long_for_another_attempt_is_given_all_the_same(laptop: Worl
 
     assert text_of(attempt(laptop, run)) == "Very well."
     assert len(history(laptop)) == 2
+
+
+def test_an_answer_after_results_of_a_server_carries_its_origin(world: World) -> None:
+    world.mind.ledger.everybody = {external("web")}
+
+    world.text("Remember what the web says about the blue shell")
+
+    [scene] = world.mind.mind.memory.scenes.page(world.being_id).scenes
+    assert (scene.trust, scene.origins) == ("external", ("agent", "external:web"))
+    hits = world.mind.mind.memory.history.search(world.being_id, limit=20)
+    assert {message.role: message.origins for message in hits.messages} == {
+        "user": (),
+        "assistant": ("agent", "external:web"),
+    }
+
+
+def test_what_an_order_recalls_counts_as_received(world: World) -> None:
+    reported: dict[str, Any] = {"trust": "external", "origins": ("agent", "external:web")}
+    world.mind.remember(a_node(1, action="Ann lost the blue shell", **reported))
+
+    world.text("Where is the blue shell that Ann lost?")
+
+    assert {str(origin) for _, origin in world.mind.ledger.noted} == {"external:web"}
+    [scene] = world.mind.mind.memory.scenes.page(world.being_id).scenes
+    assert scene.origins == ("agent", "external:web")
+
+
+def test_without_the_ledger_the_answer_is_given_and_nothing_is_stored(world: World) -> None:
+    world.mind.ledger.is_down = True
+
+    assert world.text("Remember the blue shell") == "Very well."
+
+    assert history(world) == []
+    assert world.mind.mind.memory.scenes.page(world.being_id).scenes == ()

@@ -109,6 +109,7 @@ def test_scenes_are_found_in_messages(ann: PlannerWorld) -> None:
         first,
         scene_id=str(uuid.uuid5(space, f"scene:{TALK[1].chain}:0")),
         trust="agent",
+        origins=("agent", "heard"),
         evidence=("M0", "M1"),
     )
     assert result.value == (first, second)

@@ -26,6 +26,7 @@ class CapturedMessage:
     at: datetime  # with a time zone
     message_id: str | None = None
     project: str | None = None
+    origins: tuple[str, ...] = ()  # of what its writer had received; see `Message`
 
 
 def identity_of(message: CapturedMessage) -> str:

@@ -303,6 +303,7 @@ def _message(message: CapturedMessage, number: int) -> Message:
         session=message.session,
         project=message.project,
         conversation_id=conversation_id_of(message.client, message.session),
+        origins=message.origins,
     )
 
 

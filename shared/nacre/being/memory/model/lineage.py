@@ -83,6 +83,12 @@ def stored_origins(
     return () if origins == default_origins(trust, source) else texts_of(origins)
 
 
+def untrusted_origins(memories: Iterable[Node | Scene]) -> tuple[str, ...]:
+    """Return the origins of these texts that are trusted less than an agent, as a summary has."""
+    every = union(lineage_of_text(memory) for memory in memories)
+    return texts_of(origin for origin in every if origin.trust < AGENT.trust)
+
+
 def tellings_of(memory: Node | Scene) -> tuple[Origins, ...]:
     """Return the lineages of a memory: first that of its text, then each other one once."""
     if isinstance(memory, Node) and memory.tellings:
@@ -116,9 +122,16 @@ def with_lineage(
 
 
 def told_again(node: Node, scene: Scene) -> Node:
-    """Return the node with the lineage of a scene that says the same."""
-    tellings = [*tellings_of(node), origins_of(scene)]
-    return with_lineage(node, tellings, origins_of(node), [node.trust, scene.trust])
+    """Return the node with the lineage of a scene that says the same.
+
+    A scene may be known by the text of a memory before it was corrected or merged. Then it does
+    not tell the text that the memory has now.
+    """
+    tellings = tellings_of(node)
+    if not node.wordings and not node.parents:
+        tellings = (*tellings, origins_of(scene))
+    origins = union([origins_of(node), origins_of(scene)])
+    return with_lineage(node, tellings, origins, [node.trust, scene.trust])
 
 
 def made_of(node: Node, sources: Iterable[Node | Scene], also: Iterable[Origin] = ()) -> Node:
@@ -133,13 +146,15 @@ def made_of(node: Node, sources: Iterable[Node | Scene], also: Iterable[Origin] 
 
 
 def rewritten(node: Node, origins: Iterable[Origin]) -> Node:
-    """Return the node with a text that somebody with these origins has made of its text."""
-    text, *others = tellings_of(node)
-    tellings = [union([text, origins]), *others]
-    return with_lineage(node, tellings, origins_of(node), [node.trust])
+    """Return the node with a text that somebody with these origins has made of its text.
+
+    Whoever told the earlier text again did not tell this one.
+    """
+    text = union([lineage_of_text(node), origins])
+    return with_lineage(node, [text], origins_of(node), [node.trust])
 
 
-def vouched(node: Node) -> Node:
+def with_vouch(node: Node) -> Node:
     """Return the node with its text as the owner's word; all of its origins stay."""
     if is_vouched(node):
         return node
@@ -147,12 +162,12 @@ def vouched(node: Node) -> Node:
     return with_lineage(node, tellings, origins_of(node), [node.trust])
 
 
-def unvouched(node: Node) -> Node:
+def without_vouch(node: Node) -> Node:
     """Return the node as it was before the owner vouched for its text."""
     if not is_vouched(node):
         return node
-    others = tellings_of(node)[1:]
     origins = origins_of(node)
+    others = tellings_of(node)[1:] or (origins,)  # the owner's own words
     if not any(OWNER in telling for telling in others):
         origins -= {OWNER}
     return with_lineage(node, others, origins, [node.trust])
@@ -160,8 +175,7 @@ def unvouched(node: Node) -> Node:
 
 def is_vouched(node: Node) -> bool:
     """Return whether the owner vouches for the text of a node."""
-    tellings = tellings_of(node)
-    return len(tellings) > 1 and tellings[0] == {OWNER}
+    return bool(node.tellings) and lineage_of_text(node) == {OWNER}
 
 
 def standing_of(memory: Node | Scene) -> Trust:

@@ -13,8 +13,8 @@ from nacre.being.memory.model.lineage import (
     made_of,
     origins_of,
     tellings_of,
-    vouched,
     with_lineage,
+    with_vouch,
 )
 from nacre.being.memory.model.types import Node, Scene
 from nacre.being.memory.model.wordings import dismissed_days, with_wordings_of
@@ -76,10 +76,8 @@ def with_later_changes(strongest: Node, node: Node, sources: Sequence[Node]) -> 
     evidence = set(_union(source.evidence for source in sources))
     days = set(_union(source.when for source in sources))
     recalls = node.reactivation_count - sum(source.reactivation_count for source in sources)
-    if later := tellings_of(node)[1:]:
-        strongest = with_lineage(
-            strongest, [*tellings_of(strongest), *later], (), [strongest.trust]
-        )
+    if later := tellings_of(node)[1:]:  # they told the text of the merge
+        strongest = with_lineage(strongest, tellings_of(strongest), union(later), [strongest.trust])
     return replace(
         strongest,
         evidence=(
@@ -132,16 +130,15 @@ def _with_remaining_lineage(
     A text that stays keeps its lineage, whatever was erased: it may say what that said.
     """
     if node.wordings or parents:
-        text = lineage_of_text(node)
-        told = [text, *map(origins_of, scenes)] if not parents else [text]
         sources: list[Node | Scene] = [*parents, *scenes]
         trusts = [source.trust for source in sources]
-        return with_lineage(rebuilt, told, union(map(origins_of, sources)), trusts)
+        every = union(map(origins_of, sources))
+        return with_lineage(rebuilt, [lineage_of_text(node)], every, trusts)
     lead = lead_of(scenes)
     others = [origins_of(scene) for scene in scenes if scene is not lead]
     trusts = [scene.trust for scene in scenes]
     after = with_lineage(rebuilt, [origins_of(lead), *others], (), trusts)
-    return vouched(after) if is_vouched(node) and after.action == node.action else after
+    return with_vouch(after) if is_vouched(node) and after.action == node.action else after
 
 
 def lead_of(scenes: Sequence[Scene]) -> Scene:

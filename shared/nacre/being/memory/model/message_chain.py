@@ -22,6 +22,7 @@ class ChatMessage:
 
     role: str
     content: str
+    origins: tuple[str, ...] = ()  # see `Message`
 
 
 def link(before: str, message: ChatMessage) -> str:

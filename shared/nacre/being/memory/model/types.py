@@ -304,6 +304,8 @@ class Cluster(StoredRecord):
     digest_source: Literal["rules", "llm"] = "rules"
     n_active: int = 0
     themes: tuple[str, ...] = ()
+    # The less trusted origins of what it summarises; see `lineage`.
+    origins: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
     first_day: str | None = None
     last_day: str | None = None
     considered: str | None = None  # when a model last looked for duplicates in it

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from nacre.being.memory.model.counters import CLOCK, PENDING_SCENES, count_in, counters
 from nacre.being.memory.model.fields import checked_name
 from nacre.being.memory.model.lifetime import activity, lifetime
+from nacre.being.memory.model.lineage import is_corroborated, is_vouched, origins_of
 from nacre.being.memory.model.types import AUTHORS, Cluster, Node, Scene, moment
 from nacre.being.memory.model.wordings import earlier_versions, wordings_of
 from nacre.being.memory.search.candidates import Memory, MemoryReader
@@ -15,11 +16,13 @@ from nacre.being.memory.store.history import History, folded
 from nacre.being.memory.store.recall_log import counted_nodes
 from nacre.being.memory.store.scenes import Scenes
 from nacre.being.memory.text.memory_text import counted, one_line, scene_line
+from nacre.being.memory.text.reported import reported_by, reporters
 from nacre.being.memory.text.text_blocks import shortened
 from nacre.core.clock import Clock
 from nacre.core.errors import NotFoundError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import CLUSTERS_PAGE, PROVENANCE_MESSAGES, PROVENANCE_SCENES
+from nacre.core.origins import Origins, origins_in, texts_of, union
 from nacre.ports.items.table import Table
 from nacre.ports.vectors import Kind
 
@@ -33,6 +36,12 @@ class View:
 
     text: str
     read: Sequence[Memory] = ()
+    also: Origins = frozenset()  # the origins of other texts on it
+
+    @property
+    def origins(self) -> Origins:
+        """Return the origins of everything on the page."""
+        return union([self.also, *(origins_of(memory.record) for memory in self.read)])
 
 
 class MemoryBrowser:
@@ -73,7 +82,9 @@ class MemoryBrowser:
         wait = f"{counted(pending, 'scene')} {'waits' if pending == 1 else 'wait'}"
         note = f"{wait} for the next patrol; search_memory finds {'it' if pending == 1 else 'them'}"
         header = f"{counted(len(clusters), 'cluster')}; {note}"
-        return View(within([header, *_paged(lines, page, CLUSTERS_PAGE)]))
+        shown = clusters[(page - 1) * CLUSTERS_PAGE : page * CLUSTERS_PAGE]
+        also = union(origins_in(cluster.origins) for cluster in shown)
+        return View(within([header, *_paged(lines, page, CLUSTERS_PAGE)]), also=also)
 
     def cluster(
         self,
@@ -101,7 +112,7 @@ class MemoryBrowser:
             *([cluster.digest] if cluster.digest and as_of is None else []),
         ]
         if limit == 0:
-            return View(within(head))
+            return View(within(head), also=origins_in(cluster.origins))
         members = [
             member
             for member in self._reader.members(being_id, cluster.cluster_id, as_of=as_of)
@@ -112,6 +123,7 @@ class MemoryBrowser:
         return View(
             within([*head, f"Nodes: {len(members)}", *_paged(lines, page, limit)]),
             members[first : first + limit],
+            origins_in(cluster.origins),
         )
 
     def node(self, being_id: str, node_id: str, *, as_of: str | None = None) -> View:
@@ -133,9 +145,14 @@ class MemoryBrowser:
         if as_of is not None:
             facts.insert(0, f"on {as_of} it {'held' if memory.held_on(as_of) else 'did not hold'}")
         origin = [*self._parents(being_id, memory.record), *self._origin(being_id, memory.record)]
+        facts.insert(facts.index(_trust_line(node)) + 1, _origin_line(node))
         similar = self._similar(being_id, memory.record)
-        lines = [memory.text, *facts, *_wordings(memory.record), *similar, *origin]
-        return View(within(lines), [memory])
+        similar_lines = [f"- {memory_line(other)}" for other in similar]
+        if similar:
+            similar_lines.insert(0, "similar memories, not the same:")
+        lines = [memory.text, *facts, *_wordings(memory.record), *similar_lines, *origin]
+        also = union(origins_of(other.record) for other in similar)
+        return View(within(lines), [memory], also)
 
     def _hidden(self, being_id: str, node: Node) -> str | None:
         """Return a line in place of a memory that is hidden, or merged into one; else None."""
@@ -151,16 +168,13 @@ class MemoryBrowser:
         by = AUTHORS[node.hidden_by or "agent"]
         return f"node {node.node_id} was hidden on {(node.hidden_at or '')[:10]} by {by}"
 
-    def _similar(self, being_id: str, node: Node) -> Iterator[str]:
-        """Yield lines about memories that are linked with a node, in either direction."""
+    def _similar(self, being_id: str, node: Node) -> list[Memory]:
+        """Return memories that are linked with a node, in either direction."""
         linked = self._reader.read(being_id, dict.fromkeys(node.similar, "node"))
         if node.cluster_id is not None:  # links point to older memories, mostly in the same cluster
             members = self._reader.members(being_id, node.cluster_id)
             linked += [member for member in members if node.node_id in member.similar]
-        current = [memory for memory in linked if memory.is_current][:_SIMILAR_SHOWN]
-        if current:
-            yield "similar memories, not the same:"
-            yield from (f"- {memory_line(memory)}" for memory in current)
+        return [memory for memory in linked if memory.is_current][:_SIMILAR_SHOWN]
 
     def _parents(self, being_id: str, node: Node) -> Iterator[str]:
         if not node.parents:
@@ -197,11 +211,27 @@ class MemoryBrowser:
 def _facts(node: Node) -> Iterator[str]:
     yield f"node_id: {node.node_id}"
     yield f"status: {node.status}" + (f" ({node.reason})" if node.reason else "")
-    yield f"importance {node.importance:.2f}; trust {node.trust}"
+    yield _trust_line(node)
     yield activity(node)
     yield f"cluster: {node.cluster_id or 'none yet'}"
     if node.themes:
         yield f"themes: {', '.join(node.themes)}"
+
+
+def _trust_line(node: Node) -> str:
+    return f"importance {node.importance:.2f}; trust {node.trust}"
+
+
+def _origin_line(node: Node) -> str:
+    """Return the origins of a node, and what they mean for its text."""
+    parts = [f"origins: {', '.join(texts_of(origins_of(node)))}"]
+    if reported := reported_by(node):
+        parts.append(reported)
+    if is_vouched(node):
+        parts.append("the owner vouches for it")
+    elif is_corroborated(node):
+        parts.append("corroborated by an independent source")
+    return "; ".join(parts)
 
 
 def _wordings(node: Node) -> Iterator[str]:
@@ -218,6 +248,8 @@ def _scene_with_source(scene: Scene | None) -> str:
     if scene is None:
         return "no longer kept"
     origin = f"{scene.source}, trust {scene.trust}, noted {scene.created_at[:10]}"
+    if reported := reported_by(scene):
+        origin += f", {reported}"
     return f"{scene_line(scene)} [{origin}]"
 
 
@@ -228,6 +260,7 @@ def _strength(memory: Memory) -> str:
 def _cluster_line(cluster: Cluster) -> str:
     span = " to ".join(sorted({day for day in (cluster.first_day, cluster.last_day) if day}))
     parts = [counted(cluster.n_active, "active node"), span, ", ".join(cluster.themes)]
+    parts.append(reporters(cluster.origins))
     facts = "; ".join(part for part in parts if part)
     return f"{cluster.label or 'without a label'} [cluster {cluster.cluster_id}; {facts}]"
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from nacre.being.memory.model.lineage import standing_of
 from nacre.being.memory.model.types import Node, Scene
 from nacre.being.memory.search.attributes import NEW, findings
 from nacre.core.lazy_dataclasses import dataclass
@@ -45,13 +46,21 @@ class Fact(NamedTuple):
     text: str
     people: frozenset[str]
     since: tuple[str, ...]
+    is_reported: bool = False  # on the word of another server alone
 
     @classmethod
     def of(cls, memory: Node | Scene) -> "Fact":
         """Return the fact of a memory; of several on one day the last noted holds."""
         people = frozenset(map(str.casefold, memory.actors))
         since = (max(memory.when, default=""), memory.created_at)
-        return cls(memory.id, memory.action, people, since)
+        return cls(memory.id, memory.action, people, since, standing_of(memory) == "external")
+
+    def may_replace(self, other: "Fact") -> bool:
+        """Return whether the fact may replace another one that is no younger.
+
+        What another server alone reports replaces only what such a server has reported.
+        """
+        return not self.is_reported or other.is_reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +114,8 @@ def arranged(question: str, facts: Sequence[Fact], *, visible: int) -> list[Plac
                 facts[new].people
             ):
                 continue
+            if not facts[new].may_replace(facts[old]):
+                continue
             if old in related and _is_changed(query, parts[old], parts[new]):
                 newer[old] = new
                 break
@@ -119,6 +130,8 @@ def arranged(question: str, facts: Sequence[Fact], *, visible: int) -> list[Plac
 def tells_of_change(older: Fact, newer: Fact) -> bool:
     """Return whether a later memory may say that an older one no longer holds, whoever asks."""
     if older.since >= newer.since or older.people.isdisjoint(newer.people):
+        return False
+    if not newer.may_replace(older):
         return False
     old, new = _parts(older.text, older.people), _parts(newer.text, newer.people)
     return old.is_fact and new.is_fact and _is_changed(old, old, new)

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from nacre.access.beings import Beings
+from nacre.being.memory.model.lineage import lineage_of_text
 from nacre.being.memory.model.types import Cluster, NodeStatus, Relation, Scene
 from nacre.being.memory.search.candidates import Memory
 from nacre.being.memory.search.recent_memories import (
@@ -26,6 +27,7 @@ from nacre.being.memory.store.profile import Profile
 from nacre.being.memory.store.relations import Relations
 from nacre.being.memory.store.targets import SOUL_FIELDS, Target, parse_rule
 from nacre.being.memory.text.memory_text import one_line, scene_line, shown_line
+from nacre.being.memory.text.reported import reported_by, reporters
 from nacre.being.memory.text.text_blocks import BlockEntry, Section, block, shortened
 from nacre.core.clock import Clock
 from nacre.core.errors import NotFoundError
@@ -41,6 +43,7 @@ from nacre.core.limits import (
     CONTEXT_SNAPSHOT_BYTES,
     PREVIEW_LENGTH,
 )
+from nacre.core.origins import Origin, origins_in
 
 _MODEL = "claude-sonnet-4-6"  # suggested if the soul names none
 _STATEMENT_BYTES = 300  # of a subject's newest memory: two or three sentences
@@ -61,12 +64,16 @@ class ContextBlocks:
     think_notes: Callable[[str], tuple[str, ...]]
     clock: Clock
 
-    def blocks(self, being_id: str) -> dict[str, Any]:
-        """Return all blocks, with hints on how to cache them."""
+    def blocks(self, being_id: str, shown: set[Origin] | None = None) -> dict[str, Any]:
+        """Return all blocks, with hints on how to cache them.
+
+        The origins of the memories in them are added to `shown`.
+        """
+        shown = set() if shown is None else shown
         soul = self.soul(being_id)
         system_prompt = self.system_prompt(being_id)
         newest = self.recent_memories.newest(being_id)
-        snapshot = self._snapshot(being_id, newest)
+        snapshot = self._snapshot(being_id, newest, shown)
         return {
             "system_prompt": system_prompt,
             "snapshot": snapshot,
@@ -81,7 +88,7 @@ class ContextBlocks:
                 },
             },
             "capability_tools": [],
-            "recent_nodes": self._recent(newest),
+            "recent_nodes": self._recent(newest, shown),
         }
 
     def notes(self, being_id: str) -> list[tuple[str, str]]:
@@ -124,17 +131,21 @@ class ContextBlocks:
         text = block(sections, CONTEXT_PROMPT_BYTES - len(opening.encode()) - 2)
         return f"{opening}\n\n{text}" if text else opening
 
-    def snapshot(self, being_id: str) -> str:
-        """Return the knowledge of the Being, from its notes to its clusters."""
-        return self._snapshot(being_id, self.recent_memories.newest(being_id))
+    def snapshot(self, being_id: str, shown: set[Origin] | None = None) -> str:
+        """Return the knowledge of the Being, from its notes to its clusters.
 
-    def _snapshot(self, being_id: str, newest: NewestMemories) -> str:
+        The origins of the memories in it are added to `shown`.
+        """
+        newest = self.recent_memories.newest(being_id)
+        return self._snapshot(being_id, newest, set() if shown is None else shown)
+
+    def _snapshot(self, being_id: str, newest: NewestMemories, shown: set[Origin]) -> str:
         today = self.clock().date()
         days = (f"{today - timedelta(days=CONTEXT_DIARY_DAYS - 1)}", f"{today}")
         diary = self.profile.page(being_id, targets.DIARY, keys_in=days).entries
         relations = self.relations.page(being_id).relations
         clusters = self.clusters.weightiest(being_id, limit=CONTEXT_CLUSTERS)
-        waiting = self._waiting(newest, CONTEXT_CLUSTERS - len(clusters))
+        waiting = self._waiting(newest, CONTEXT_CLUSTERS - len(clusters), shown)
         return block(
             [
                 self._section(being_id, "Notes", targets.NOTES, _note),
@@ -154,7 +165,7 @@ class ContextBlocks:
                 ),
                 Section(
                     "Clusters of memories",
-                    tuple(self._cluster(being_id, cluster, newest) for cluster in clusters),
+                    tuple(self._cluster(being_id, cluster, newest, shown) for cluster in clusters),
                     "recall_memory",
                     reserved=CONTEXT_CLUSTERS_BYTES,
                 ),
@@ -173,22 +184,26 @@ class ContextBlocks:
             CONTEXT_SNAPSHOT_BYTES,
         )
 
-    def _recent(self, newest: NewestMemories) -> str:
+    def _recent(self, newest: NewestMemories, shown: set[Origin]) -> str:
         memories = self.recent_memories.chosen(newest.memories, CONTEXT_RECENT_MEMORIES)
         room = CONTEXT_RECENT_BYTES // CONTEXT_RECENT_MEMORIES - 1
-        return "\n".join(shortened(f"- {shown_line(memory.record)}", room) for memory in memories)
+        return "\n".join(_line(memory, room, shown) for memory in memories)
 
-    def _cluster(self, being_id: str, cluster: Cluster, newest: NewestMemories) -> BlockEntry:
+    def _cluster(
+        self, being_id: str, cluster: Cluster, newest: NewestMemories, shown: set[Origin]
+    ) -> BlockEntry:
         members = newest.members(cluster.cluster_id)
         if not newest.has_every_node:
             members = self._members(being_id, cluster)
-        return _cluster_entry(cluster, newest_statement(members))
+        return _cluster_entry(cluster, newest_statement(members), shown)
 
-    def _waiting(self, newest: NewestMemories, count: int) -> Iterator[BlockEntry]:
+    def _waiting(
+        self, newest: NewestMemories, count: int, shown: set[Origin]
+    ) -> Iterator[BlockEntry]:
         """Yield the scenes that stand in for clusters while these are few."""
         waiting = [memory for memory in newest.memories if isinstance(memory.record, Scene)]
         for memory in self.recent_memories.chosen(waiting, count):
-            yield BlockEntry(f"- {shortened(shown_line(memory.record), _STATEMENT_BYTES)}")
+            yield BlockEntry(_line(memory, _STATEMENT_BYTES + 2, shown))
 
     def _members(self, being_id: str, cluster: Cluster) -> list[Memory]:
         """Return the active members of a cluster, or the dying ones of a cluster without any."""
@@ -289,14 +304,24 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.splitlines())
 
 
-def _cluster_entry(cluster: Cluster, newest: Memory | None) -> BlockEntry:
+def _line(memory: Memory, room: int, shown: set[Origin]) -> str:
+    """Return a memory in one line of at most `room` bytes, with who reported it."""
+    shown |= lineage_of_text(memory.record)
+    reported = reported_by(memory.record)
+    suffix = f" [{reported}]" if reported else ""
+    return shortened(f"- {shown_line(memory.record)}", room - len(suffix.encode())) + suffix
+
+
+def _cluster_entry(cluster: Cluster, newest: Memory | None, shown: set[Origin]) -> BlockEntry:
     """Return the entry of a cluster: its newest statement, and the digest that a model wrote."""
     label = one_line(cluster.label or "without a label")
-    suffix = f" [cluster {cluster.cluster_id}]"
+    shown |= origins_in(cluster.origins)
+    reported = reporters(cluster.origins)
+    suffix = f" [cluster {cluster.cluster_id}{reported and f'; {reported}'}]"
     if newest is None:
         title, text = (label, cluster.digest) if cluster.digest else ("", label)
         return _entry(title, text, suffix=suffix)
-    statement = shortened(shown_line(newest.record), _STATEMENT_BYTES)
+    statement = _line(newest, _STATEMENT_BYTES + 2, shown).removeprefix("- ")
     brief = f"- {label}: {statement}{suffix}"
     if cluster.digest_source == "rules":  # its digest only quotes memories
         return BlockEntry(brief)

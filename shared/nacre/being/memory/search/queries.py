@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nacre.being.memory.model.fields import checked_date, checked_days
+from nacre.being.memory.model.lineage import lineage_of_text
 from nacre.being.memory.model.types import Node
 from nacre.being.memory.search.browse import MemoryBrowser
 from nacre.being.memory.search.candidates import Memory
@@ -16,10 +17,14 @@ from nacre.being.memory.search.time_search import MORE, TimeSearch
 from nacre.being.memory.store.history import History
 from nacre.being.memory.store.recall_log import RecallLog
 from nacre.being.memory.text.memory_text import Fragment, recall_block, shown_line
+from nacre.being.memory.text.reported import reported_by
+from nacre.being.memory.writer_origins import WriterOrigins
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import RECALL_MEMORIES
+from nacre.core.origins import origins_in, union
 from nacre.core.time_zones import time_zone
 from nacre.core.traces import span
+from nacre.ports.untrusted_results import Holder
 from nacre.ports.vectors import Filter
 
 _SEARCHING = {"gen_ai.operation.name": "search_memory"}
@@ -36,26 +41,47 @@ class Reply:
 
 
 class MemoryQueries:
-    """Reads a Being's memory. `counted` says whether the read counts as a recall."""
+    """Reads a Being's memory. `counted` says whether the read counts as a recall.
+
+    `holder` is the client that is shown the answer, if it is one; see `WriterOrigins`.
+    """
 
     def __init__(
-        self, search: TimeSearch, browser: MemoryBrowser, recalls: RecallLog, history: History
+        self,
+        search: TimeSearch,
+        browser: MemoryBrowser,
+        recalls: RecallLog,
+        history: History,
+        writers: WriterOrigins,
     ) -> None:
         self._search = search
         self._browser = browser
         self._recalls = recalls
         self._history = history
+        self._writers = writers
 
-    def recall(self, being_id: str, message: str, *, timezone: str = "UTC", counted: bool) -> Reply:
+    def recall(
+        self,
+        being_id: str,
+        message: str,
+        *,
+        timezone: str = "UTC",
+        counted: bool,
+        holder: Holder | None = None,
+    ) -> Reply:
         """Return a block of the living memories related to a message, or no text.
 
         There is no text for a message that needs no memory. Similar memories count as one, so
         that an event that was told in many ways leaves room for others.
         """
         with span("search_memory recall", _SEARCHING):
-            return self._recall(being_id, message, timezone=timezone, counted=counted)
+            return self._recall(
+                being_id, message, timezone=timezone, counted=counted, holder=holder
+            )
 
-    def _recall(self, being_id: str, message: str, *, timezone: str, counted: bool) -> Reply:
+    def _recall(
+        self, being_id: str, message: str, *, timezone: str, counted: bool, holder: Holder | None
+    ) -> Reply:
         ranked = self._search.recall(
             being_id, message, limit=_RECALL_POOL, where=LIVING, zone=time_zone(timezone)
         )
@@ -68,7 +94,9 @@ class MemoryQueries:
             )
             for first, *others in chosen.groups
         ]
-        self._count(being_id, [hit.memory for hit in chosen.hits], counted=counted)
+        memories = [hit.memory for hit in chosen.hits]
+        self._show(holder, memories)
+        self._count(being_id, memories, counted=counted)
         traced = trace(replace(ranked, hits=chosen.hits)) | {"gate": chosen.gate}
         return Reply(recall_block(fragments, message), traced)
 
@@ -87,6 +115,7 @@ class MemoryQueries:
         timezone: str = "UTC",
         as_of: str | None = None,
         counted: bool,
+        holder: Holder | None = None,
     ) -> Reply:
         """Return a list of the memories that a query finds, dead ones too.
 
@@ -126,7 +155,9 @@ class MemoryQueries:
 
         chosen = self._search.stored(being_id, answer.result, choose)
         result, more = replace(answer.result, hits=chosen.hits), chosen.more
-        self._count(being_id, [hit.memory for hit in result.hits], counted=counted)
+        memories = [hit.memory for hit in result.hits]
+        self._show(holder, memories)
+        self._count(being_id, memories, counted=counted)
         return Reply(found_text(result, more=more), trace(result))
 
     def browse(
@@ -140,6 +171,7 @@ class MemoryQueries:
         page: int = 1,
         as_of: str | None = None,
         counted: bool,
+        holder: Holder | None = None,
     ) -> str:
         """Return one node, one cluster with `limit` of its nodes, or the list of clusters.
 
@@ -154,6 +186,7 @@ class MemoryQueries:
             )
         else:
             view = self._browser.clusters(being_id, query=query, page=page, as_of=day)
+        self._writers.shown(holder, view.origins)
         self._count(being_id, view.read, counted=counted)
         return view.text
 
@@ -166,6 +199,7 @@ class MemoryQueries:
         date_from: str | None = None,
         date_to: str | None = None,
         before: str | None = None,
+        holder: Holder | None = None,
     ) -> str:
         """Return the messages that match, each with its time, below a line that counts them."""
         hits = self._history.search(
@@ -176,7 +210,15 @@ class MemoryQueries:
             date_to=date_to,
             before=before,
         )
+        origins = [origins_in(message.origins) for message in hits.messages if message.origins]
+        self._writers.shown(holder, union(origins))
         return message_list(hits, query or "")
+
+    def _show(self, holder: Holder | None, memories: Iterable[Memory]) -> None:
+        """Note the origins of the texts of memories that a client is shown."""
+        if holder is not None:
+            records = [memory.record for memory in memories]
+            self._writers.shown(holder, union(map(lineage_of_text, records)))
 
     def _count(self, being_id: str, memories: Iterable[Memory], *, counted: bool) -> None:
         # One read of a dead node counts as two recalls, so that the next patrol revives it.
@@ -249,7 +291,8 @@ def _are_same_event(first: SearchHit, second: SearchHit) -> bool:
 def _fragment(hit: SearchHit, matches: Mapping[str, Match]) -> Fragment:
     memory = hit.memory
     earlier = "" if hit.newer is None else "; earlier"
-    source = f"{memory.kind} {memory.id}{earlier}"
+    reported = reported_by(memory.record)
+    source = f"{memory.kind} {memory.id}{earlier}{reported and f'; {reported}'}"
     return Fragment(shown_line(memory.record), source, f"{matches[memory.id]} match")
 
 

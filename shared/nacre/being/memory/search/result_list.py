@@ -3,17 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nacre.being.memory.model.lineage import lineage_of_text, origins_of, standing_of
 from nacre.being.memory.model.types import Message
 from nacre.being.memory.search.candidates import Memory
 from nacre.being.memory.search.search import SearchHit, SearchKind, SearchResult
 from nacre.being.memory.store.history import MessageHits, folded
 from nacre.being.memory.text.memory_text import counted, shown_line
+from nacre.being.memory.text.reported import reported_by, reporters
 from nacre.being.memory.text.text_blocks import shortened
 from nacre.core.limits import (
     HISTORY_SCAN_BYTES,
     MAX_ANSWER_BYTES,
     MAX_LINE_BYTES,
 )
+from nacre.core.origins import external_servers, texts_of
 
 _SEARCHED: Mapping[SearchKind, str] = {
     "vector": "vector search",
@@ -45,8 +48,10 @@ def memory_line(memory: Memory, notes: str = "") -> str:
     parts = [f"{memory.kind} {memory.id}"]
     if memory.record.status not in ("active", "pending"):
         parts.append(memory.record.status)
-    if memory.record.trust not in _TRUSTED:
-        parts.append(f"trust {memory.record.trust}")
+    if (standing := standing_of(memory.record)) not in _TRUSTED:
+        parts.append(f"trust {standing}")
+    if reported := reported_by(memory.record):
+        parts.append(reported)
     if notes:
         parts.append(notes)
     return f"{shortened(shown_line(memory.record), MAX_LINE_BYTES)} [{'; '.join(parts)}]"
@@ -87,6 +92,7 @@ def trace(answer: SearchResult) -> dict[str, Any]:
                 "id": hit.memory.id,
                 "score": round(hit.score, 4),
                 "weak": hit.is_weak,
+                **_lineage(hit.memory),
                 **({"newer": hit.newer} if hit.newer else {}),
                 "channels": _rounded(hit.channels),
                 "parts": _rounded(hit.parts),
@@ -96,8 +102,19 @@ def trace(answer: SearchResult) -> dict[str, Any]:
     }
 
 
+def _lineage(memory: Memory) -> dict[str, Any]:
+    """Return where a memory comes from, for programs."""
+    record = memory.record
+    servers = external_servers(lineage_of_text(record))
+    return {
+        "origins": list(texts_of(origins_of(record))),
+        **({"reported_by": list(servers)} if servers else {}),
+    }
+
+
 def _message(message: Message, query: str, room: int) -> str:
-    frame = f"[{message.ts}] {message.role}: "
+    reported = reporters(message.origins) if message.origins else ""
+    frame = f"[{message.ts}] {message.role}{reported and f' ({reported})'}: "
     return frame + _excerpt(message.content, query, room - len(frame) - 2)
 
 

@@ -102,6 +102,7 @@ def without_summary(cluster: Cluster, *, fewer: int) -> Cluster:
         digest="",
         digest_source="rules",
         themes=(),
+        origins=(),
         first_day=None,
         last_day=None,
         n_active=max(0, cluster.n_active - fewer),

@@ -19,6 +19,7 @@ from nacre.being.memory.model.fields import (
     optional_text,
 )
 from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below
+from nacre.being.memory.model.lineage import with_vouch, without_vouch
 from nacre.being.memory.model.merged_node import merged_node, strongest_of, with_later_changes
 from nacre.being.memory.model.size_limit import fits_in_one_node
 from nacre.being.memory.model.types import (
@@ -106,6 +107,22 @@ class MemoryEdits:
             clock = count_in(counters(self.table, being_id), CLOCK)
             due = clock_below(clock, node.stability, DYING_BELOW)
             return replace(node, pinned=pinned, status="active", clock0=clock, due=due)
+
+        return retry_on_conflict(lambda: self.change(being_id, node_id, change))
+
+    def vouch(self, being_id: str, node_id: str, *, vouched: bool, version: int) -> Node:
+        """Make the text of a memory at this version the owner's word, or take that back.
+
+        Only the owner does that, who has read the text. Raises NotFoundError, InvalidInputError
+        for a memory that cannot be changed, and ConflictError when it was changed meanwhile.
+        """
+
+        def change(node: Node) -> Node:
+            if node.version != version:
+                raise ConflictError(
+                    "the memory was changed meanwhile; look at it again before you vouch for it"
+                )
+            return with_vouch(node) if vouched else without_vouch(node)
 
         return retry_on_conflict(lambda: self.change(being_id, node_id, change))
 

@@ -245,6 +245,7 @@ class _Batch:
                 ts=ts,
                 chain=chain,
                 session_key_hash=self.session_key_hash,
+                origins=message.origins,
             )
             for number, (message, chain) in enumerate(
                 zip(self.messages, self.hashes, strict=True), start=self.place
@@ -273,6 +274,7 @@ def _checked(batch: Sequence[ChatMessage]) -> list[ChatMessage]:
         ChatMessage(
             checked_name(message.role, f"messages.{place}.role", limit=_MAX_ROLE),
             cleaned_text(message.content, f"messages.{place}.content", limit=MAX_CHAT_BYTES),
+            message.origins,
         )
         for place, message in enumerate(batch)
     ]

@@ -91,7 +91,8 @@ def _note(
             target = relation["target"].partition("|")[0].strip()
             scenes = scene_records(
                 f"{title} {type_} {target} {relation['rest'] or ''}".strip(),
-                origin=f"{_PROGRAM}\n{page.path}",
+                program=_PROGRAM,
+                place=str(page.path),
                 actors=[title, target],
                 themes=tags,
                 day=day,
@@ -104,7 +105,8 @@ def _note(
             content_tags = [match["tag"] for match in _TAG.finditer(content)]
             scenes = scene_records(
                 content,
-                origin=f"{_PROGRAM}\n{page.path}",
+                program=_PROGRAM,
+                place=str(page.path),
                 themes=[observation["category"], *content_tags, *tags],
                 setting=title,
                 day=day,

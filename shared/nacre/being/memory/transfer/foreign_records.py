@@ -27,6 +27,7 @@ from nacre.core.limits import (
     MAX_TAG_LENGTH,
     MAX_THEMES,
 )
+from nacre.core.origins import imported
 
 MAX_FOREIGN_BYTES = 256 * 1024 * 1024
 """The size limit of a file that is not read line by line."""
@@ -46,7 +47,8 @@ ParsedPart = Record | SkippedPart
 def scene_records(
     text: str,
     *,
-    origin: str,
+    program: str,
+    place: str,
     actors: Iterable[str] = (),
     themes: Iterable[str] = (),
     setting: str | None = None,
@@ -55,7 +57,8 @@ def scene_records(
 ) -> Iterator[Record]:
     """Yield a memory as one scene, or as several if its text is too long for one.
 
-    `origin` tells it from others with the same text. A memory without a day is dated today.
+    `program` has stored it, at a `place` that tells it from others with the same text. A memory
+    without a day is dated today.
     """
     when = (day or today).astimezone(UTC)
     for part in parts_of(cleaned_text(text, "text", limit=MAX_FOREIGN_BYTES), MAX_ACTION_BYTES):
@@ -67,10 +70,11 @@ def scene_records(
             themes=tags_of(themes, MAX_THEMES),
             source="import",
             trust="import",
+            origins=(str(imported(program)),),
         )
         # The time of the import would change the id, so a memory without a day has none.
         milliseconds = max(0, int(day.timestamp() * 1000)) if day is not None else 0
-        chance = hashlib.sha256(f"{origin}\n{part}".encode()).digest()[:10]
+        chance = hashlib.sha256(f"{program}\n{place}\n{part}".encode()).digest()[:10]
         scene_id = ulid(milliseconds, int.from_bytes(chance))
         scene = checked_scene(draft, "memory", scene_id=scene_id, created_at=moment(when))
         yield Record("scene", scene_id, attributes_of(scene))
@@ -102,7 +106,8 @@ def scenes_instead(record: Record, *, program: str, today: datetime) -> list[Rec
     return list(
         scene_records(
             text,
-            origin=f"{program}\n{record.kind} {record.key}",
+            program=program,
+            place=f"{record.kind} {record.key}",
             actors=[name] if record.kind == "relation" else [],
             themes=themes,
             day=None,
@@ -180,7 +185,8 @@ def relation_scenes(
     first, type_, second = map(str, ends)
     scenes = scene_records(
         f"{first} {type_.replace('_', ' ')} {second}",
-        origin=f"{program}\nrelation",
+        program=program,
+        place="relation",
         actors=[first, second],
         day=None,
         today=today,

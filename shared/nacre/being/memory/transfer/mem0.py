@@ -103,7 +103,8 @@ def _memory(
         yield SkippedPart(where, "a date that is not ISO 8601: the memory is dated today")
     scenes = scene_records(
         text,
-        origin=f"{_PROGRAM}\n{memory.get('id') or ''}",
+        program=_PROGRAM,
+        place=f"{memory.get('id') or ''}",
         actors=[memory[field] for field in _ABOUT if isinstance(memory.get(field), str)][:1],
         themes=_themes(memory, names),
         day=day,

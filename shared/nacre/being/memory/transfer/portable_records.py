@@ -18,6 +18,7 @@ from typing import Any, cast
 from nacre.access.beings import ORDER_NAME
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.fields import name_key
+from nacre.being.memory.model.lineage import class_of, origins_of, tellings_of
 from nacre.being.memory.model.message_chain import marker_id_of
 from nacre.being.memory.model.records import attributes_of, record_of
 from nacre.being.memory.model.types import (
@@ -30,8 +31,9 @@ from nacre.being.memory.model.types import (
     Relation,
     Scene,
     StoredRecord,
+    least_trusted,
 )
-from nacre.being.memory.model.wordings import wordings_of
+from nacre.being.memory.model.wordings import earlier_versions, wordings_of
 from nacre.being.memory.store.entries import Entry
 from nacre.being.memory.store.letters import Letter
 from nacre.being.memory.store.targets import TARGETS, Target
@@ -39,6 +41,7 @@ from nacre.being.memory.transfer.record_shape import checked_record
 from nacre.core.errors import InvalidInputError
 from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.names import checked_order_name
+from nacre.core.origins import origins_in, union
 from nacre.ports.embedder import Vector
 from nacre.ports.items.table import EXPIRES_AT, Item, Value
 
@@ -277,6 +280,7 @@ def _check(kind: Kind, record: Record, where: str) -> None:
         return
     extra = frozenset({EXPIRES_AT}) if kind.name.startswith(("letter", "marker")) else frozenset()
     checked_record(kind.shape, record.value, where, also=extra)
+    _check_lineage(record, record.to_object(), where)
     if kind.name == "node":
         if not record.value.keys().isdisjoint(("earlier", "newest_earlier")):
             raise InvalidInputError(f"{where}: a node lists all of its scenes in 'evidence'")
@@ -285,12 +289,36 @@ def _check(kind: Kind, record: Record, where: str) -> None:
         raise InvalidInputError(f"{where}: the key of this {kind.name} is not that of its value")
 
 
+def _check_lineage(record: Record, stored: Any, where: str) -> None:
+    """Refuse origins that cannot be read, and a trust class above that of the origins.
+
+    `stored` is the record, or a node as it was before a correction.
+    """
+    if record.value.keys().isdisjoint(("origins", "tellings", "wordings")):
+        return
+    if not hasattr(stored, "origins"):
+        return
+    try:
+        origins = origins_in(stored.origins)
+        tellings = tellings_of(stored) if isinstance(stored, Node) else ()
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{where}: {error}") from None
+    if isinstance(stored, Scene | Node):
+        origins = origins_of(stored)
+        if least_trusted([stored.trust, class_of(origins)]) != stored.trust:
+            raise InvalidInputError(f"{where}: its trust is above that of its origins")
+    if not union(tellings) <= origins:
+        raise InvalidInputError(f"{where}: 'tellings' names an origin that 'origins' does not")
+
+
 def _check_wordings(record: Record, where: str) -> None:
     """Refuse earlier wordings that do not fit the fields of a node."""
     try:
         for wording in wordings_of(record.to_object()):
             before = {name: value for name, value in wording.fields.items() if value is not None}
             checked_record(Node, {**record.value, **_listed(before)}, where)
+        for version in earlier_versions(record.to_object()):
+            _check_lineage(record, version, where)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise InvalidInputError(f"{where}: its earlier wordings cannot be read") from None
 

@@ -62,7 +62,8 @@ def _entity(line: dict[str, Any], where: str, today: datetime) -> Iterator[Parse
     for place, text in enumerate(texts):
         scenes = scene_records(
             text,
-            origin=f"{_PROGRAM}\n{name}",
+            program=_PROGRAM,
+            place=name,
             actors=[name],
             themes=[kind],
             day=None,

@@ -17,6 +17,7 @@ from nacre.being.memory.store.history import History
 from nacre.being.memory.store.scenes import Scenes
 from nacre.being.memory.text.memory_text import one_line
 from nacre.being.memory.text.text_blocks import shortened
+from nacre.being.memory.writer_origins import WriterOrigins
 from nacre.being.orders.order.request import OrderRequest
 from nacre.being.orders.sessions.session import Session, Turn
 from nacre.being.orders.sessions.store import SessionStore
@@ -25,6 +26,7 @@ from nacre.core.errors import InvalidInputError, NacreError, UnavailableError
 from nacre.core.lazy_dataclasses import asdict, dataclass, field
 from nacre.core.limits import LEAST_EXTRACTED_IMPORTANCE, MAX_CHAT_BYTES, ORDER_SCENE_BYTES
 from nacre.protocol.context import TaskRun
+from nacre.protocol.holder import holder_of
 from nacre.text.analysis import terms
 
 _REPLY = "reply"
@@ -77,6 +79,7 @@ class OrderRecorder:
     scenes: Scenes
     trigger: PatrolTrigger
     sessions: SessionStore
+    writers: WriterOrigins
     clock: Clock
     rng: Random
 
@@ -87,7 +90,8 @@ class OrderRecorder:
         """
         marker_id = session.marker_id if session else None
         with suppress(NacreError):
-            marker_id = self._add_messages(order, reply, marker_id)
+            origins = self.writers.of_text(holder_of(order.context))
+            marker_id = self._add_messages(order, reply, marker_id, origins)
         if not order.key.is_kept:
             return []
         turn = Turn(
@@ -109,20 +113,28 @@ class OrderRecorder:
             return [_SESSION_FAILED]
         return []
 
-    def _add_messages(self, order: OrderRequest, reply: Reply, marker_id: str | None) -> str | None:
+    def _add_messages(
+        self, order: OrderRequest, reply: Reply, marker_id: str | None, origins: tuple[str, ...]
+    ) -> str | None:
         """Store the messages, and a scene unless the model has noted one; return the marker."""
         added = self.history.add(
             order.principal.being_id,
-            [_message("user", order.message), _message("assistant", reply.text)],
+            [_message("user", order.message), _message("assistant", reply.text, origins)],
             marker_id=marker_id,
             session_key_hash=order.key.session_id,
             for_patrol=True,
         )
         if not reply.has_noted and added.messages and len(set(terms(order.message))) >= _MIN_TERMS:
-            self._add_scene(order, reply, added.messages)
+            self._add_scene(order, reply, added.messages, origins)
         return added.marker_id
 
-    def _add_scene(self, order: OrderRequest, reply: Reply, evidence: tuple[Message, ...]) -> None:
+    def _add_scene(
+        self,
+        order: OrderRequest,
+        reply: Reply,
+        evidence: tuple[Message, ...],
+        origins: tuple[str, ...],
+    ) -> None:
         message, answer = (
             shortened(one_line(text), ORDER_SCENE_BYTES) for text in (order.message, reply.text)
         )
@@ -132,11 +144,12 @@ class OrderRecorder:
             when=(f"{self.clock():%Y-%m-%d}",),
             importance=LEAST_EXTRACTED_IMPORTANCE,
             evidence=tuple(message.message_id for message in evidence),
+            origins=origins,
         )
         self.scenes.record(order.principal.being_id, [scene])
         self.trigger.after_scenes(order.principal.being_id)
 
 
-def _message(role: str, text: str) -> ChatMessage:
+def _message(role: str, text: str, origins: tuple[str, ...] = ()) -> ChatMessage:
     """Return a message within the history's limit; results of other servers may be longer."""
-    return ChatMessage(role, shortened(normalize("NFC", text), MAX_CHAT_BYTES))
+    return ChatMessage(role, shortened(normalize("NFC", text), MAX_CHAT_BYTES), origins)

@@ -30,9 +30,11 @@ from nacre.being.patrol.planning.model_choice import ModelAccess
 from nacre.core.clock import Clock
 from nacre.core.errors import ConfigurationError, ModelError, NacreError, ToolError
 from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.core.origins import Origin
 from nacre.jobs.lease import Lease
 from nacre.ports.chat import Chat
 from nacre.protocol.context import Context
+from nacre.protocol.holder import holder_of
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import Surface
 
@@ -241,7 +243,7 @@ class Orders:
             being_id=being_id,
             toolbox=toolbox,
             deadline=deadline,
-            system=self._system(being_id, order.message, session),
+            system=self._system(order, session),
             earlier=as_messages(session) if session else [],
             message=await self._message(order, deadline),
         )
@@ -267,12 +269,17 @@ class Orders:
             media=fitted.blocks,
         )
 
-    def _system(self, being_id: str, message: str, session: Session | None) -> str:
+    def _system(self, order: OrderRequest, session: Session | None) -> str:
+        being_id, holder = order.principal.being_id, holder_of(order.context)
         try:
-            recalled = self.queries.recall(being_id, message, counted=True).text
+            recalled = self.queries.recall(
+                being_id, order.message, counted=True, holder=holder
+            ).text
         except NacreError:  # an order without its memories is better than none
             recalled = ""
-        blocks = self.context.blocks(being_id)
+        shown = set[Origin]()
+        blocks = self.context.blocks(being_id, shown)
+        self.recorder.writers.shown(holder, shown)
         return system_prompt(
             identity=blocks["system_prompt"],
             knowledge=blocks["snapshot"],

@@ -46,6 +46,7 @@ def heard_scenes(
                 source="extract",
                 trust="user",
                 evidence=(entry.message.message_id,),
+                origins=entry.message.origins,
                 client=entry.message.client,
                 session=entry.message.session,
                 themes=(HEARD,),

@@ -2,10 +2,11 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from nacre.being.memory.model.fields import checked_dates
-from nacre.being.memory.model.types import TRUST_ORDER, Node, SceneDraft, Trust, least_trusted
+from nacre.being.memory.model.lineage import class_of, standing_of, stored_origins
+from nacre.being.memory.model.types import TRUST_ORDER, Node, SceneDraft
 from nacre.being.patrol.planning.answer_fields import (
     Answer,
     UnusableError,
@@ -30,9 +31,8 @@ from nacre.core.limits import (
     MAX_THINK_NOTES,
     PLANNED_DIGEST_BYTES,
 )
+from nacre.core.origins import AGENT, HEARD, Origins, origins_in, union
 from nacre.text.analysis import terms
-
-_SPEAKERS: Mapping[str, Trust] = {"user": "user"}  # all others are agents
 
 
 def drafts_in(
@@ -53,6 +53,7 @@ def drafts_in(
             continue
         chain = evidence[-1].message.chain
         action = text_in(scene, "action")
+        origins = _origins(action, evidence, portion)
         drafts.append(
             SceneDraft(
                 scene_id=extracted_id_of(being_id, chain, ordinals[chain]),
@@ -61,7 +62,8 @@ def drafts_in(
                 when=_days(scene, evidence),
                 importance=importance,
                 source="extract",
-                trust=_trust(action, evidence, portion),
+                trust=class_of(origins),
+                origins=stored_origins(origins, class_of(origins)),
                 evidence=tuple(source.message.message_id for source in evidence),
                 setting=optional_text(scene, "setting"),
                 feeling=optional_text(scene, "feeling"),
@@ -77,22 +79,24 @@ def extracted_id_of(being_id: str, chain: str, ordinal: int) -> str:
     return str(uuid.uuid5(uuid.UUID(being_id), f"scene:{chain}:{ordinal}"))
 
 
-def _trust(
+def _origins(
     action: str, evidence: Sequence[ReadableMessage], portion: Sequence[ReadableMessage]
-) -> Trust:
-    """Return the trust of a scene.
+) -> Origins:
+    """Return the origins of a scene.
 
     A text may have persuaded the model to name the user's messages as evidence of something else.
-    So a scene only has the trust of its evidence if at least half of its words occur in it.
+    So a scene has the origins of its evidence only if at least half of its words occur in it.
     """
     evidence_terms = {term for source in evidence for term in terms(source.text)}
     action_terms = set(terms(action))
     is_supported = 2 * len(action_terms & evidence_terms) >= len(action_terms) > 0
-    return least_trusted([_trust_of(source) for source in (evidence if is_supported else portion)])
+    return union(map(_origins_of, evidence if is_supported else portion))
 
 
-def _trust_of(source: ReadableMessage) -> Trust:
-    return _SPEAKERS.get(source.message.role.casefold(), "agent")
+def _origins_of(source: ReadableMessage) -> Origins:
+    if source.message.origins:
+        return origins_in(source.message.origins)
+    return frozenset({HEARD if source.message.role.casefold() == "user" else AGENT})
 
 
 def _days(scene: Answer, evidence: Sequence[ReadableMessage]) -> tuple[str, ...]:
@@ -136,7 +140,7 @@ def _pairs(answer: Answer, group: Sequence[Node], merged: set[int]) -> tuple[Sup
         raise UnusableError("it supersedes what is to supersede another")
     # A text of somebody else must not supersede one of the user, and neither may a memory that
     # it is merged into.
-    trust = {node.node_id: TRUST_ORDER.index(node.trust) for node in group}
+    trust = {node.node_id: TRUST_ORDER.index(standing_of(node)) for node in group}
     merged_ids = [group[place].node_id for place in merged]
     lowest = min((trust[node_id] for node_id in merged_ids), default=0)
     trust |= dict.fromkeys(merged_ids, lowest)

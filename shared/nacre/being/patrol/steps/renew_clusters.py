@@ -11,6 +11,7 @@ from nacre.being.memory.index.cluster_vectors import (
     vector_place,
 )
 from nacre.being.memory.model.cluster_weight import cluster_weight
+from nacre.being.memory.model.lineage import untrusted_origins
 from nacre.being.memory.model.types import Cluster, Node
 from nacre.being.memory.store.clusters import replacing
 from nacre.being.memory.store.retry import retry_on_conflict
@@ -122,6 +123,7 @@ class _Renewing:
             digest_source="llm" if by_model else "rules",
             n_active=len(members),
             themes=themes,
+            origins=untrusted_origins(members),
             first_day=min(days, default=None),
             last_day=max(days, default=None),
             weight=cluster_weight(members),
