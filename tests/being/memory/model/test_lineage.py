@@ -200,6 +200,7 @@ def test_a_person_who_says_the_same_corroborates() -> None:
         pytest.param(("external:unknown",), id="a server that was not recorded"),
         pytest.param(("agent", *WEB, "external:mail"), id="one that has read the first"),
         pytest.param(("heard", *WEB), id="a person's words, mixed with it"),
+        pytest.param(("agent", "heard"), id="a conversation, with what the agent said in it"),
         pytest.param(("agent", "import:x", "external:mail"), id="an import that names a server"),
     ],
 )

@@ -103,6 +103,22 @@ def test_trust_that_evidence_lowered_since_stays_low(laptop: Keeper) -> None:
     assert (after.action, after.trust) == ("Ann fed cat 1", "import")
 
 
+def test_undoing_a_correction_of_version_0_1_0_raises_no_trust_above_the_origins(
+    laptop: Keeper,
+) -> None:
+    line = '{"until": "t", "by": "agent", "fields": {"action": "Ann fed cat 1", "trust": "user"}}'
+    node = a_node(1, action="x", trust="agent", wordings=(line,))
+    node_id = add(laptop, node)
+    told_since = replace(node, origins=("agent", "heard"), evidence=("SCENE1", "SCENE2"))
+
+    as_it_was = laptop.memory.corrections.take_back(laptop.id, node_id, by="owner")
+    laptop.table.put(told_since.to_item(laptop.id))
+    after = laptop.memory.corrections.take_back(laptop.id, node_id, by="owner")
+
+    assert (as_it_was.action, as_it_was.trust) == ("Ann fed cat 1", "user")
+    assert (after.action, after.trust) == ("Ann fed cat 1", "agent")
+
+
 def test_the_owners_words_are_kept_too_and_no_agent_takes_them_back(laptop: Keeper) -> None:
     node_id = add(laptop, a_node(1, trust="user"))
     words = SceneText(action="Bo fed it", actors=("Bo",), when=("2026-07-02",), importance=0.9)

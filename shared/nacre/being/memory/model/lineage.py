@@ -205,9 +205,11 @@ def _are_independent(first: Origins, second: Origins) -> bool:
 
 
 def _can_witness(origins: Origins) -> bool:
-    """Return whether a telling is a word of its own: a person's, or a server's and no import's."""
+    """Return whether a telling rests on a server, or on people alone."""
     kinds = {origin.kind for origin in origins}
-    return not kinds & {"import", "mirror"} and bool(kinds & {"owner", "heard", "external"})
+    if kinds & {"import", "mirror"}:
+        return False
+    return "external" in kinds or kinds <= {"owner", "heard"}
 
 
 def _roots(origins: Origins) -> frozenset[str]:

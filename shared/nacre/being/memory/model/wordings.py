@@ -66,7 +66,8 @@ def uncorrected(node: Node) -> Node:
     wording = wordings_of(node)[-1]
     fields = dict(wording.fields)
     if wording.told is None:  # as version 0.1.0 stored it
-        is_told = "trust" in fields and node.trust != least_trusted([fields["trust"], "agent"])
+        is_lowered = "trust" in fields and node.trust != least_trusted([fields["trust"], "agent"])
+        is_told = is_lowered or bool(node.origins)
     else:
         is_told = wording.told != node.scene_count
     if is_told:  # what was added since keeps its origins, and trust is never raised by them
