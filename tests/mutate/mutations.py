@@ -566,14 +566,13 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.recall.counts",
         "being/memory/search/queries.py",
-        "        self._count(being_id, [hit.memory for hit in chosen.hits], counted=counted)\n"
-        "        traced",
+        "        self._count(being_id, memories, counted=counted)\n        traced",
         "        traced",
     ),
     Mutation(
         "003.get_context.shape",
         "being/memory/search/opening_context.py",
-        '            "recent_nodes": self._recent(newest),',
+        '            "recent_nodes": self._recent(newest, collected),',
         "",
     ),
     Mutation(

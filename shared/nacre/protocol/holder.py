@@ -5,7 +5,7 @@ from nacre.protocol.context import Context
 
 
 def holder_of(context: Context) -> Holder | None:
-    """Return who receives the result of a call; None for a call in process, without a client."""
+    """Return the receiver of a call's result; None for a call in process, without a client."""
     principal = context.principal
     if principal is None:
         return None

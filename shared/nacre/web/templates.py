@@ -41,7 +41,7 @@ def static_files() -> Mapping[str, tuple[bytes, str, str]]:
 
 
 def _reported_by(memory: "Node | Scene") -> str:
-    """Return who reported a memory, as `reported_by` does."""
+    """Return the servers that reported a memory, as `reported_by` does."""
     from nacre.being.memory.text.reported import reported_by  # noqa: PLC0415 - as below
 
     return reported_by(memory)

@@ -187,7 +187,7 @@ class Home:
 
     @lazy
     def untrusted_results(self) -> "UntrustedResults":
-        """What callers have received from external servers."""
+        """The ledger of results that callers have received from other servers."""
         from nacre.ports.untrusted_results import NoUntrustedResults
 
         return NoUntrustedResults()

@@ -35,12 +35,12 @@ class MemoryActions:
         content: str | None,
         key: str | None,
         origins: Collection[Origin] = (),
-        shown: set[Origin] | None = None,
+        collected: set[Origin] | None = None,
     ) -> dict[str, Any]:
         """Do the action and return its answer; raises an error that names what is wrong.
 
         `origins` are those of what the agent has received; they join those of a corrected memory.
-        The origins of a text in the answer are added to `shown`.
+        The origins of a text in the answer are added to `collected`.
         """
         if action == "append":
             raise InvalidArgumentError(
@@ -51,8 +51,8 @@ class MemoryActions:
                 return {"entries": list(self._hidden(being_id))}
             raise InvalidArgumentError(f"argument 'key' is needed for {action}: a node id")
         before = self._node(being_id, key)
-        if shown is not None:
-            shown |= origins_of(before)
+        if collected is not None:
+            collected |= origins_of(before)
         if action == "get":
             return _described(before)
         if action == "delete":

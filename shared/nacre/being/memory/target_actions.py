@@ -68,11 +68,11 @@ class TargetActions:
         location: str | None = None,
         to: str | None = None,
         origins: Collection[Origin] = (),
-        shown: set[Origin] | None = None,
+        collected: set[Origin] | None = None,
     ) -> dict[str, Any]:
         """Do the action and return its answer; raises InvalidInputError that names the argument.
 
-        `origins` and `shown` are for memories; see `MemoryActions`.
+        `origins` and `collected` are for memories; see `MemoryActions`.
         """
         if location is not None and target != "partner_map":
             raise InvalidArgumentError("argument 'location' belongs to partner_map")
@@ -82,7 +82,7 @@ class TargetActions:
             answer = _letter_answer(self._letters, being_id, action, content, key, to)
         elif target == MEMORIES:
             answer = self._memories.apply(
-                being_id, action, content=content, key=key, origins=origins, shown=shown
+                being_id, action, content=content, key=key, origins=origins, collected=collected
             )
         else:
             definition = TARGETS[target]

@@ -55,9 +55,9 @@ def add_context_resources(server: ToolServer, memory: "Callable[[], MemoryServic
         mime_type=_MARKDOWN,
     )
     async def snapshot(context: Context) -> str:
-        services, shown = memory(), set[Origin]()
-        text = services.context.snapshot(caller(context).being_id, shown)
-        services.writers.shown(holder_of(context), shown)
+        services, collected = memory(), set[Origin]()
+        text = services.context.snapshot(caller(context).being_id, collected)
+        services.writers.shown(holder_of(context), collected)
         return text
 
     @server.resource(

@@ -62,9 +62,9 @@ def get_context(
     @memory_tool(name="get_context", read_only=True, idempotent=True)
     async def describe(context: Context) -> ToolResult:
         """Call once at the start of a session: the Being's persona and memory snapshot."""
-        services, shown = memory(), set[Origin]()
-        blocks = services.context.blocks(caller(context).being_id, shown)
-        services.writers.shown(holder_of(context), shown)
+        services, collected = memory(), set[Origin]()
+        blocks = services.context.blocks(caller(context).being_id, collected)
+        services.writers.shown(holder_of(context), collected)
         return json_answer({**blocks, "capability_tools": capabilities(context)})
 
     return describe

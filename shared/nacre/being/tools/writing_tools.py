@@ -65,7 +65,7 @@ def update_memory(memory: "Callable[[], MemoryServices]") -> Tool:
         services = memory()
         # The text of an entry is no memory, and has no origins.
         holder = holder_of(context) if target == "memories" else None
-        received, shown = services.writers.of(holder), set[Origin]()
+        received, collected = services.writers.of(holder), set[Origin]()
         answer = services.memory.target_actions.apply(
             caller(context).being_id,
             target,
@@ -75,9 +75,9 @@ def update_memory(memory: "Callable[[], MemoryServices]") -> Tool:
             location=location,
             to=to,
             origins=received,
-            shown=shown,
+            collected=collected,
         )
-        services.writers.shown(holder, shown)
+        services.writers.shown(holder, collected)
         return json_answer(answer)
 
     return act

@@ -101,9 +101,9 @@ def dismissed_days(node: Node) -> frozenset[str]:
     return frozenset(days - {*node.when})
 
 
-def _line(until: str, by: Author, fields: Mapping[str, Any], told: int | None) -> str:
+def _line(until: str, by: Author, fields: Mapping[str, Any], scenes: int | None) -> str:
     line = {"until": until, "by": by, "fields": fields}
-    return json.dumps(line if told is None else {**line, "told": told}, ensure_ascii=False)
+    return json.dumps(line if scenes is None else {**line, "told": scenes}, ensure_ascii=False)
 
 
 def _newest(lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -120,10 +120,10 @@ def _wording(line: str) -> Wording:
         for name, field in value["fields"].items()
         if name in _FIELDS
     }
-    told = value.get("told")
+    scenes = value.get("told")
     return Wording(
         str(value["until"]),
         cast("Author", value["by"]),
         fields,
-        told if isinstance(told, int) else None,
+        scenes if isinstance(scenes, int) else None,
     )

@@ -82,8 +82,8 @@ class MemoryBrowser:
         wait = f"{counted(pending, 'scene')} {'waits' if pending == 1 else 'wait'}"
         note = f"{wait} for the next patrol; search_memory finds {'it' if pending == 1 else 'them'}"
         header = f"{counted(len(clusters), 'cluster')}; {note}"
-        shown = clusters[(page - 1) * CLUSTERS_PAGE : page * CLUSTERS_PAGE]
-        also = union(origins_in(cluster.origins) for cluster in shown)
+        listed = clusters[(page - 1) * CLUSTERS_PAGE : page * CLUSTERS_PAGE]
+        also = union(origins_in(cluster.origins) for cluster in listed)
         return View(within([header, *_paged(lines, page, CLUSTERS_PAGE)]), also=also)
 
     def cluster(

@@ -64,16 +64,16 @@ class ContextBlocks:
     think_notes: Callable[[str], tuple[str, ...]]
     clock: Clock
 
-    def blocks(self, being_id: str, shown: set[Origin] | None = None) -> dict[str, Any]:
+    def blocks(self, being_id: str, collected: set[Origin] | None = None) -> dict[str, Any]:
         """Return all blocks, with hints on how to cache them.
 
-        The origins of the memories in them are added to `shown`.
+        The origins of the memories in them are added to `collected`.
         """
-        shown = set() if shown is None else shown
+        collected = set() if collected is None else collected
         soul = self.soul(being_id)
         system_prompt = self.system_prompt(being_id)
         newest = self.recent_memories.newest(being_id)
-        snapshot = self._snapshot(being_id, newest, shown)
+        snapshot = self._snapshot(being_id, newest, collected)
         return {
             "system_prompt": system_prompt,
             "snapshot": snapshot,
@@ -88,7 +88,7 @@ class ContextBlocks:
                 },
             },
             "capability_tools": [],
-            "recent_nodes": self._recent(newest, shown),
+            "recent_nodes": self._recent(newest, collected),
         }
 
     def notes(self, being_id: str) -> list[tuple[str, str]]:
@@ -131,21 +131,21 @@ class ContextBlocks:
         text = block(sections, CONTEXT_PROMPT_BYTES - len(opening.encode()) - 2)
         return f"{opening}\n\n{text}" if text else opening
 
-    def snapshot(self, being_id: str, shown: set[Origin] | None = None) -> str:
+    def snapshot(self, being_id: str, collected: set[Origin] | None = None) -> str:
         """Return the knowledge of the Being, from its notes to its clusters.
 
-        The origins of the memories in it are added to `shown`.
+        The origins of the memories in it are added to `collected`.
         """
         newest = self.recent_memories.newest(being_id)
-        return self._snapshot(being_id, newest, set() if shown is None else shown)
+        return self._snapshot(being_id, newest, set() if collected is None else collected)
 
-    def _snapshot(self, being_id: str, newest: NewestMemories, shown: set[Origin]) -> str:
+    def _snapshot(self, being_id: str, newest: NewestMemories, collected: set[Origin]) -> str:
         today = self.clock().date()
         days = (f"{today - timedelta(days=CONTEXT_DIARY_DAYS - 1)}", f"{today}")
         diary = self.profile.page(being_id, targets.DIARY, keys_in=days).entries
         relations = self.relations.page(being_id).relations
         clusters = self.clusters.weightiest(being_id, limit=CONTEXT_CLUSTERS)
-        waiting = self._waiting(newest, CONTEXT_CLUSTERS - len(clusters), shown)
+        waiting = self._waiting(newest, CONTEXT_CLUSTERS - len(clusters), collected)
         return block(
             [
                 self._section(being_id, "Notes", targets.NOTES, _note),
@@ -165,7 +165,9 @@ class ContextBlocks:
                 ),
                 Section(
                     "Clusters of memories",
-                    tuple(self._cluster(being_id, cluster, newest, shown) for cluster in clusters),
+                    tuple(
+                        self._cluster(being_id, cluster, newest, collected) for cluster in clusters
+                    ),
                     "recall_memory",
                     reserved=CONTEXT_CLUSTERS_BYTES,
                 ),
@@ -184,26 +186,26 @@ class ContextBlocks:
             CONTEXT_SNAPSHOT_BYTES,
         )
 
-    def _recent(self, newest: NewestMemories, shown: set[Origin]) -> str:
+    def _recent(self, newest: NewestMemories, collected: set[Origin]) -> str:
         memories = self.recent_memories.chosen(newest.memories, CONTEXT_RECENT_MEMORIES)
         room = CONTEXT_RECENT_BYTES // CONTEXT_RECENT_MEMORIES - 1
-        return "\n".join(_line(memory, room, shown) for memory in memories)
+        return "\n".join(_line(memory, room, collected) for memory in memories)
 
     def _cluster(
-        self, being_id: str, cluster: Cluster, newest: NewestMemories, shown: set[Origin]
+        self, being_id: str, cluster: Cluster, newest: NewestMemories, collected: set[Origin]
     ) -> BlockEntry:
         members = newest.members(cluster.cluster_id)
         if not newest.has_every_node:
             members = self._members(being_id, cluster)
-        return _cluster_entry(cluster, newest_statement(members), shown)
+        return _cluster_entry(cluster, newest_statement(members), collected)
 
     def _waiting(
-        self, newest: NewestMemories, count: int, shown: set[Origin]
+        self, newest: NewestMemories, count: int, collected: set[Origin]
     ) -> Iterator[BlockEntry]:
         """Yield the scenes that stand in for clusters while these are few."""
         waiting = [memory for memory in newest.memories if isinstance(memory.record, Scene)]
         for memory in self.recent_memories.chosen(waiting, count):
-            yield BlockEntry(_line(memory, _STATEMENT_BYTES + 2, shown))
+            yield BlockEntry(_line(memory, _STATEMENT_BYTES + 2, collected))
 
     def _members(self, being_id: str, cluster: Cluster) -> list[Memory]:
         """Return the active members of a cluster, or the dying ones of a cluster without any."""
@@ -304,24 +306,24 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.splitlines())
 
 
-def _line(memory: Memory, room: int, shown: set[Origin]) -> str:
+def _line(memory: Memory, room: int, collected: set[Origin]) -> str:
     """Return a memory in one line of at most `room` bytes, with who reported it."""
-    shown |= lineage_of_text(memory.record)
+    collected |= lineage_of_text(memory.record)
     reported = reported_by(memory.record)
     suffix = f" [{reported}]" if reported else ""
     return shortened(f"- {shown_line(memory.record)}", room - len(suffix.encode())) + suffix
 
 
-def _cluster_entry(cluster: Cluster, newest: Memory | None, shown: set[Origin]) -> BlockEntry:
+def _cluster_entry(cluster: Cluster, newest: Memory | None, collected: set[Origin]) -> BlockEntry:
     """Return the entry of a cluster: its newest statement, and the digest that a model wrote."""
     label = one_line(cluster.label or "without a label")
-    shown |= origins_in(cluster.origins)
+    collected |= origins_in(cluster.origins)
     reported = reporters(cluster.origins)
     suffix = f" [cluster {cluster.cluster_id}{reported and f'; {reported}'}]"
     if newest is None:
         title, text = (label, cluster.digest) if cluster.digest else ("", label)
         return _entry(title, text, suffix=suffix)
-    statement = _line(newest, _STATEMENT_BYTES + 2, shown).removeprefix("- ")
+    statement = _line(newest, _STATEMENT_BYTES + 2, collected).removeprefix("- ")
     brief = f"- {label}: {statement}{suffix}"
     if cluster.digest_source == "rules":  # its digest only quotes memories
         return BlockEntry(brief)

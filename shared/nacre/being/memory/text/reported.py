@@ -1,4 +1,4 @@
-"""Who reported a memory, in a few words beside its text."""
+"""The servers that reported a memory, in a few words beside its text."""
 
 from collections.abc import Sequence
 

@@ -277,9 +277,9 @@ class Orders:
             ).text
         except NacreError:  # an order without its memories is better than none
             recalled = ""
-        shown = set[Origin]()
-        blocks = self.context.blocks(being_id, shown)
-        self.recorder.writers.shown(holder, shown)
+        collected = set[Origin]()
+        blocks = self.context.blocks(being_id, collected)
+        self.recorder.writers.shown(holder, collected)
         return system_prompt(
             identity=blocks["system_prompt"],
             knowledge=blocks["snapshot"],
