@@ -1,6 +1,6 @@
 """Short ways to say a policy and a call in tests, and a plain evaluator to compare with."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from nacre.firewall.policies.loader import load_policy
@@ -9,7 +9,7 @@ from nacre.firewall.rules.condition import NO, YES, build_condition
 from nacre.firewall.rules.evaluate import has_only
 from nacre.firewall.rules.globs.pattern_forms import is_about_paths
 from nacre.firewall.rules.policy import Policy, is_about
-from nacre.firewall.rules.rule import NOWHERE, Action, Subject, Surroundings
+from nacre.firewall.rules.rule import NOWHERE, Action, Rule, Subject, Surroundings
 
 Decision = tuple[int, Action]
 
@@ -20,8 +20,16 @@ def policy(text: str) -> Policy:
     return load_policy(text, source="policy.toml")
 
 
-def call(tool: str, arguments: Mapping[str, Any] | None = None, *, server: str = "fs") -> Subject:
-    return Subject("tool", tool, server, {} if arguments is None else arguments)
+def call(
+    tool: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    server: str = "fs",
+    received: Collection[str] | None = None,
+) -> Subject:
+    known = None if received is None else frozenset(received)
+    given = {} if arguments is None else arguments
+    return Subject("tool", tool, server, given, received=known)
 
 
 def method(name: str, params: Mapping[str, Any] | None = None) -> Subject:
@@ -67,9 +75,22 @@ def linear(rules: Policy, subject: Subject, where: Surroundings = NOWHERE) -> De
         result = min(results, default=YES)
         if rule.only is not None and not has_only(subject.arguments, rule.only, subject.kind):
             result = NO
+        if not _is_about_received(rule, subject.received):
+            result = NO
         if rule.action == "allow" and result != NO:
             return (rule.number, "allow" if is_sure and result == YES else "prompt")
         if result == YES:
             return (rule.number, rule.action)
         is_sure &= result == NO
     return None
+
+
+def _is_about_received(rule: Rule, received: frozenset[str] | None) -> bool:
+    if rule.tainted is None and not rule.received:
+        return True
+    if received is None:
+        return rule.action != "allow"
+    kinds = {origin.split(":")[0] for origin in received}
+    if rule.tainted is not None and rule.tainted != ("external" in kinds):
+        return False
+    return not rule.received or bool({*rule.received} & {*received, *kinds})

@@ -54,6 +54,10 @@ CLIENT_DOCUMENT_BYTES = 5 * 1024  # real ones have less than 1 KiB
 CLIENT_FETCH_SECONDS = 3.0  # for each step of fetching a document; a client waits ten for all
 MAX_REDIRECT_URIS = 10  # of one client; real ones name at most five
 KEPT_TELLINGS = 8  # lineages of one memory; two tell whether it is corroborated
+# A token's callers count as having received a result for one to two of these, in seconds. An hour,
+# because the whole of a result that was cut can be read for so long.
+RECEIVED_SECONDS = 3600
+RECEIVED_CONVERSATION_SECONDS = 86_400  # in one conversation: a model rereads all of it
 MAX_ORIGIN_SOURCE = 100  # characters; names of servers have at most 48, those of files a few more
 MAX_URI_LENGTH = 2000  # browsers and proxies carry so much without cutting
 MAX_CLIENT_ID = 512  # characters; the URL of a metadata document has about a hundred

@@ -227,6 +227,10 @@ class LazyMounts:
         """Return the machine and folders that a server runs in."""
         return self._mounts().where(server)
 
+    def is_external(self, server: str) -> bool:
+        """Tell whether a server is another program that its owner has not declared as trusted."""
+        return self._mounts().is_external(server)
+
     def path_arguments(self, tool: str) -> frozenset[str]:
         """Return the arguments of a tool that are paths by its schema."""
         return self._mounts().path_arguments(tool) if tool.startswith(PREFIX) else frozenset()

@@ -16,6 +16,7 @@ from nacre.core.errors import (
     NewSessionError,
     NotFoundError,
     OffersChangedError,
+    UnlistedToolError,
     UpstreamError,
 )
 from nacre.firewall.entry.mounted_servers import Kind, PinHold, Place
@@ -134,6 +135,13 @@ class Mounts:
         if cached is None or cached[0] != config.digest:
             cached = self._surroundings[server] = (config.digest, self._sources.where(config))
         return cached[1]
+
+    def is_external(self, server: str) -> bool:
+        """Tell whether a server is another program that its owner has not declared as trusted."""
+        config = self._view.configs().get(server)
+        if config is None:
+            return self._local_server(server) is None
+        return not config.is_trusted
 
     def path_arguments(self, tool: str) -> frozenset[str]:
         """Return the arguments of a tool that are paths by its schema."""
@@ -419,11 +427,7 @@ class UnlistedTool:
         """Ask the server for its tools; the client must call again, so that rules can decide."""
         places, meta = self._gather(context.principal)
         if self._name in places:
-            raise UpstreamError(
-                self._server,
-                "was asked for its tools only now; make the call again",
-                is_fault=False,
-            )
+            raise UnlistedToolError(self._server)
         missing = (meta or {}).get(MISSING, {})
         if self._server in missing:
             raise UpstreamError(self._server, missing[self._server], is_fault=False)

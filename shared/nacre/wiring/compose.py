@@ -187,10 +187,10 @@ class Home:
 
     @lazy
     def untrusted_results(self) -> "UntrustedResults":
-        """The ledger of results that callers have received from other servers."""
-        from nacre.ports.untrusted_results import NoUntrustedResults
+        """The ledger of results that callers have received from external servers."""
+        from nacre.firewall.entry.noted_results import NotedResults
 
-        return NoUntrustedResults()
+        return NotedResults(self.ports.data)
 
     @lazy
     def llm_keys(self) -> "LlmKeys":
@@ -401,7 +401,9 @@ class Home:
         """Decides about every call."""
         from nacre.wiring.features.firewall import build_entry
 
-        return build_entry(self.ports, self.policies, self._lazy_mounts)
+        return build_entry(
+            self.ports, self.policies, self._lazy_mounts, lambda: self.untrusted_results
+        )
 
     @lazy
     def visible_lists(self) -> "VisibleLists":

@@ -158,6 +158,20 @@ def test_what_is_wrong_besides_is_said_to_the_later_of_two_who_save(desk: Desk) 
     assert textarea(late) == ASK
 
 
+def test_rules_about_content_of_other_servers_are_shown_and_reviewed(one: Desk) -> None:
+    tainted = '[[rule]]\naction = "deny"\ntool = "update_notes"\ntainted = true\n'
+    documents(one).push(one.being, ALLOW, source="x", based_on=0, by="me")
+    checked = check(one, tainted + ALLOW, tool="update_notes", arguments="{}")
+
+    assert "<code>update_notes, after results of external servers</code>" in checked.text
+    assert "If its caller has received external:anything: deny (rule 1)" in checked.text
+    assert re.search(
+        r"Now <span[^>]*>allow</span>, with the new rules <span[^>]*>allow</span>", checked.text
+    )
+    save(one, checked)
+    assert "<code>tainted = true</code>" in one.get("policy").text
+
+
 def test_an_earlier_version_is_looked_at_and_restored(desk: Desk) -> None:
     for number, text in enumerate((ALLOW, ASK)):
         documents(desk).push(desk.being, text, source="x", based_on=number, by="me")

@@ -72,6 +72,19 @@ def test_a_call_that_differs_in_anything_is_another_call(
     assert isinstance(office.approvals().ask(wish(), can_elicit=False), Granted)
 
 
+def test_a_yes_from_before_external_results_says_nothing_about_the_time_after(
+    office: Office,
+) -> None:
+    def after(*received: str) -> ApprovalRequest:
+        subject = wish().subject._replace(received=frozenset(received))
+        return replace(wish(), subject=subject)
+
+    office.desk.decide(waiting(office, after()), Grant("minutes", 30), by="ann")
+
+    assert isinstance(office.approvals().ask(after("import:mem0"), can_elicit=False), Granted)
+    assert isinstance(office.approvals().ask(after("external:web"), can_elicit=False), Waiting)
+
+
 def test_a_call_that_waits_is_told_how_it_can_be_approved(
     office: Office, clock: StillClock
 ) -> None:

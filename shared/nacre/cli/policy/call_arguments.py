@@ -31,6 +31,13 @@ place_options = combined(
 )
 """The options for the facts about the server of a call."""
 
+received_option = click.option(
+    "--received",
+    metavar="ORIGIN",
+    multiple=True,
+    help="What its caller has received before, such as external:web. May be repeated.",
+)
+
 
 def facts_of(home: str | None, bases: tuple[str, ...]) -> Surroundings:
     """Return the facts about a server on this machine, changed by the options."""

@@ -14,6 +14,7 @@ from nacre.cli.policy.call_arguments import (
     ARGUMENTS,
     arguments_of,
     place_options,
+    received_option,
     tests_of,
 )
 from nacre.cli.policy.known_tools import definitions_in, pinned_definitions
@@ -31,7 +32,12 @@ from nacre.firewall.analysis.explain import explain, skipped_rules
 from nacre.firewall.analysis.fixtures import read_fixture
 from nacre.firewall.analysis.lint import lint
 from nacre.firewall.analysis.prove import Proof, Shape, prove
-from nacre.firewall.analysis.sample_call import DescribedCall, decide, subject_of
+from nacre.firewall.analysis.sample_call import (
+    DescribedCall,
+    decide,
+    read_received,
+    subject_of,
+)
 from nacre.firewall.enforce.message import DECIDED_METHODS
 from nacre.firewall.rules.globs.glob import is_literal
 from nacre.firewall.rules.globs.matching import matches
@@ -103,6 +109,7 @@ def _globs(policy: Policy) -> Iterator[str]:
     help="Explain the call in this file, instead of TOOL.",
 )
 @click.option("--server", default="", help="The server of the tool.")
+@received_option
 @click.option(
     "--profile", "profile_name", default="", metavar="NAME", help="As for a caller in this profile."
 )
@@ -121,6 +128,7 @@ def explain_command(
     chosen: Path | None,
     fixture: Path | None,
     server: str,
+    received: tuple[str, ...],
     profile_name: str,
     home: str | None,
     bases: tuple[str, ...],
@@ -153,7 +161,9 @@ def explain_command(
         call = read_fixture(fixture, servers.of(read_fixture(fixture).server))
     else:
         params = {"name": tool, "arguments": arguments_of(arguments)}
-        call = DescribedCall("tools/call", params, server, servers.of(server))
+        call = DescribedCall(
+            "tools/call", params, server, servers.of(server), received=read_received(received)
+        )
     decision = decide(call, policy, profile)
     subject = subject_of(call)
     explanation = None if subject is None else explain(policy, subject, call.where)
@@ -166,7 +176,14 @@ def explain_command(
         skipped = [asdict(rule) for rule in explanation.skipped] if explanation else []
         limits = list(explanation.limits) if explanation else []
         show_json(
-            {**facts, "assumed": assumed, "steps": steps, "skipped": skipped, "limits": limits}
+            {
+                **facts,
+                "assumed": assumed,
+                "steps": steps,
+                "skipped": skipped,
+                "limits": limits,
+                "otherwise": list(explanation.otherwise) if explanation else [],
+            }
         )
         return
     lines = [f"{decision.action}: {decision.text}"] if explanation is None else explanation.lines()
@@ -211,6 +228,11 @@ def _explain_kernel(
     help="The tool or method that must never be allowed; globs as in rules.",
 )
 @click.option("--server", default="**", show_default=True, help="Its server; globs as in rules.")
+@click.option(
+    "--tainted/--untainted",
+    default=None,
+    help="Only calls after results of external servers, or only those before any.",
+)
 @place_options
 @ARGUMENTS
 @json_option
@@ -223,6 +245,7 @@ def prove_command(
     bases: tuple[str, ...],
     arguments: tuple[str, ...],
     *,
+    tainted: bool | None,
     as_json: bool,
     place: Place,
 ) -> int:
@@ -242,7 +265,7 @@ def prove_command(
             f"no rule decides about '{name[:80]}', so nothing can be proved; "
             f"rules decide about {', '.join(sorted(DECIDED_METHODS))} and tools"
         )
-    shape = Shape(name, server=server, tests=tests_of(arguments), kind=kind)
+    shape = Shape(name, server=server, tests=tests_of(arguments), kind=kind, tainted=tainted)
     proof = _proved(policy, shape, ServerFacts(place, home, bases))
     example = None if proof.counterexample is None else _fixture(proof.counterexample)
     if as_json:
@@ -297,6 +320,7 @@ def _fixture(subject: Subject) -> dict[str, Any]:
         "method": "tools/call" if is_tool else subject.name,
         "params": call if is_tool else dict(subject.arguments),
         "server": subject.server,
+        **({"received": sorted(subject.received)} if subject.received else {}),
         "expected": "deny",
     }
 

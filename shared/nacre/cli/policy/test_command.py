@@ -80,8 +80,9 @@ def test_command(
     """Decide the calls in fixture files, and compare with the expected decisions.
 
     A fixture is a JSON file with the method and params of a 'tools/call' request. It may also have
-    'server', 'expected' (allow, deny or prompt), and 'where' (home, base, folds_case, is_local),
-    which overrides --home and --base. Exit code 0: every decision is as expected. 1: at least one
+    'server', 'expected' (allow, deny or prompt), 'received' (a list of origins, such as
+    "external:web"), and 'where' (home, base, folds_case, is_local), which overrides --home and
+    --base. Exit code 0: every decision is as expected. 1: at least one
     is not. 2 or 3: the policy or a fixture is wrong or missing, and nothing was decided.
     """
     if not files and folder is None:

@@ -39,7 +39,8 @@ def coverage_command(chosen: Path | None, file: Path | None, *, as_json: bool, p
     """Show how the rules decide about each known tool: Nacre's own tools and pinned ones.
 
     allowed, asked and denied do not depend on the arguments. depends: they do. unmentioned: denied
-    because no rule matches. Exit code 1: a tool is unmentioned, or a rule matches no tool.
+    because no rule matches. "tainted" is the fate of calls after results of external servers, where
+    it differs. Exit code 1: a tool is unmentioned, or a rule matches no tool.
     """
     policy = policy_in_force(chosen, place)
     tools = pinned_tools(place) if file is None else _names(definitions_in(file))
@@ -58,7 +59,7 @@ def coverage_command(chosen: Path | None, file: Path | None, *, as_json: bool, p
             [
                 printable(tool.server),
                 printable(tool.tool),
-                tool.fate,
+                tool.fate if tool.tainted is None else f"{tool.fate}; tainted: {tool.tainted}",
                 ", ".join(origins[number] for number in tool.rules) or "-",
             ]
             for tool in report.tools

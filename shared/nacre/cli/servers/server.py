@@ -92,6 +92,12 @@ def server() -> None:
     metavar="SECONDS",
     help="Time between pings of a session at a URL; 0 for none. [default: 45]",
 )
+@click.option(
+    "--trusted",
+    "is_trusted",
+    is_flag=True,
+    help="You answer for all that it returns: its results do not taint later calls.",
+)
 @click.option("--replace", is_flag=True, help="Replace a server of this name.")
 @being_options
 def add(
@@ -295,6 +301,7 @@ def _entry(command: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, An
         "oauth": {key: value for key, value in client.items() if value},
         "client_cert": options["client_cert"],
         "client_key": options["client_key"],
+        "trusted": options["is_trusted"] or None,
     }
     return {key: value for key, value in entry.items() if value or value == 0}
 

@@ -18,7 +18,7 @@ from nacre.firewall.enforce.message import parse
 from nacre.firewall.pins import GLOBAL, Pins
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.rules.policy import Policy
-from nacre.firewall.rules.rule import Action, Rule
+from nacre.firewall.rules.rule import NOTHING, Action, Rule
 from nacre.ports.audit import AuditRecords
 from nacre.ports.items.table import Table
 
@@ -44,7 +44,7 @@ class Trial:
         if not isinstance(arguments, Mapping):
             raise InvalidInputError('the arguments must be a JSON object, such as {"path": "/tmp"}')
         params = {"name": self.tool, "arguments": arguments}
-        return DescribedCall("tools/call", params, self.server or OWN)
+        return DescribedCall("tools/call", params, self.server or OWN, received=NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,17 @@ def review(
 ) -> Review:
     """Return the review of a text; raises PolicyError for one that does not load."""
     policy = load_policy(text, source="policy")
-    after = {(tool.server, tool.tool): tool.fate for tool in coverage(policy, tools).tools}
-    current = {(tool.server, tool.tool): tool.fate for tool in coverage(now, tools).tools}
+    after, current = _fates(policy, tools), _fates(now, tools)
     fates = [
         ToolChange(*key, current[key], fate) for key, fate in after.items() if current[key] != fate
+    ]
+    # After external results, where that makes a difference that the line above does not show.
+    later, current_later = _fates(policy, tools, tainted=True), _fates(now, tools, tainted=True)
+    fates += [
+        ToolChange(server, f"{tool}, after results of external servers", earlier, fate)
+        for (server, tool), fate in later.items()
+        if (earlier := current_later[server, tool]) != fate
+        and (earlier, fate) != (current[server, tool], after[server, tool])
     ]
     recorded = [] if records is None else _recorded(records, being_id)
     return Review(
@@ -123,14 +130,25 @@ def review(
     )
 
 
+def _fates(
+    policy: Policy, tools: Mapping[str, Iterable[str]], *, tainted: bool = False
+) -> dict[tuple[str, str], str]:
+    return {
+        (tool.server, tool.tool): (tool.tainted if tainted else None) or tool.fate
+        for tool in coverage(policy, tools).tools
+    }
+
+
 def changed_calls(
     now: Policy, then: Policy, records: Iterable[RecordedCall]
 ) -> tuple[ChangedCall, ...]:
     """Return the calls that would be decided differently, the most frequent first."""
-    counted = Counter((call.kind, call.server, call.name, call.names) for call in records)
+    counted = Counter(
+        (call.kind, call.server, call.name, call.names, call.received) for call in records
+    )
     changed = []
-    for (kind, server, name, names), count in counted.most_common():
-        record = RecordedCall(kind, name, server, "", names)
+    for (kind, server, name, names, received), count in counted.most_common():
+        record = RecordedCall(kind, name, server, "", names, received=received)
         [before], [after] = replay(now, [record]), replay(then, [record])
         # If values decide, different rules may lead to the same actions in other cases.
         is_same = before.after == after.after and (

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.firewall.analysis.received_cases import in_case
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import NOWHERE, Rule, Surroundings
 
@@ -15,12 +16,14 @@ class ToolCoverage:
     """One tool: the rules about it, and the fate of its calls.
 
     `depends` means on the arguments; `unmentioned` calls are denied because no rule matches.
+    `tainted` is the fate of calls after results of external servers, where that differs.
     """
 
     server: str
     tool: str
     fate: Fate
     rules: tuple[int, ...]
+    tainted: Fate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,12 @@ def coverage(
     Rules about methods are never idle, because servers do not list methods. Nor is a rule about
     every tool: it is meant for tools that come later.
     """
+    before = after = policy
+    if any(rule.reads_origins for rule in policy.rules):
+        before = in_case(policy, tainted=False, lenient=False)
+        after = in_case(policy, tainted=True, lenient=False)
     reports = tuple(
-        _tool(policy, server, tool, where)
+        _both(_tool(before, server, tool, where), _tool(after, server, tool, where))
         for server, names in sorted(tools.items())
         for tool in sorted(set(names))
     )
@@ -55,6 +62,13 @@ def coverage(
 
 def _is_fallback(rule: Rule) -> bool:
     return rule.name in ("*", "**") and rule.server in (None, "*", "**") and not rule.tests
+
+
+def _both(before: ToolCoverage, after: ToolCoverage) -> ToolCoverage:
+    """Return the coverage of a tool before and after results of external servers."""
+    tainted = None if after.fate == before.fate else after.fate
+    rules = tuple(sorted({*before.rules, *after.rules}))
+    return replace(before, rules=rules, tainted=tainted)
 
 
 def _tool(policy: Policy, server: str, tool: str, where: Surroundings) -> ToolCoverage:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.firewall.analysis.received_cases import examples, sources
 from nacre.firewall.limits.call_limits import LimitMatcher
 from nacre.firewall.rules.arguments.call_values import Value, Values
 from nacre.firewall.rules.arguments.process_paths import rest_of
@@ -10,6 +11,7 @@ from nacre.firewall.rules.condition import MAY, NO, YES, Condition, PartsConditi
 from nacre.firewall.rules.evaluate import Engine, has_only
 from nacre.firewall.rules.globs.matching import matches
 from nacre.firewall.rules.policy import Policy, is_about, is_well_formed
+from nacre.firewall.rules.received_origins import fits, is_tainted, names
 from nacre.firewall.rules.rule import (
     NOWHERE,
     ArgumentTest,
@@ -59,7 +61,8 @@ class Explanation:
 
     `skipped` are earlier rules that would match the call on another server. `assumed` says
     from which folders relative paths of the call were resolved, if it has any. `limits` are those
-    that count the call if it is made.
+    that count the call if it is made. `otherwise` are the decisions about a caller that has
+    received something else, where they differ.
     """
 
     decision: Decision
@@ -67,6 +70,7 @@ class Explanation:
     skipped: tuple[SkippedRule, ...] = ()
     assumed: str | None = None
     limits: tuple[str, ...] = ()
+    otherwise: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
         """Return the explanation as lines for people."""
@@ -79,6 +83,7 @@ class Explanation:
             lines.extend(f"    {reason}" for reason in step.reasons)
         lines.extend(f"  {rule.line()}" for rule in self.skipped)
         lines.extend(f"  {limit}" for limit in self.limits)
+        lines.extend(f"  {other}" for other in self.otherwise)
         return lines
 
 
@@ -98,7 +103,26 @@ def explain(policy: Policy, subject: Subject, where: Surroundings = NOWHERE) -> 
     steps = tuple(_steps(engine, subject, decision, where))
     assumed = _assumed(engine, subject, where)
     limits = () if decision.action == "deny" else tuple(_limits(policy, subject, where))
-    return Explanation(decision, steps, tuple(skipped), assumed, limits)
+    otherwise = tuple(_otherwise(engine, subject, decision))
+    return Explanation(decision, steps, tuple(skipped), assumed, limits, otherwise)
+
+
+def _otherwise(engine: Engine, subject: Subject, decision: Decision) -> Iterator[str]:
+    """Yield the decisions that differ for callers that have received something else."""
+    if not engine.reads_origins(subject.kind, subject.name, subject.server):
+        return
+    seen = {(decision.action, decision.rule)}
+    for received in examples(engine.rules):
+        other = engine.decide(subject._replace(received=received))
+        if (other.action, other.rule) not in seen:
+            seen.add((other.action, other.rule))
+            rule = "no rule" if other.rule is None else _origin_of(engine, other.rule)
+            before = sources(received) if received else "nothing of another server"
+            yield f"If its caller has received {before}: {other.action} ({rule})"
+
+
+def _origin_of(engine: Engine, number: int) -> str:
+    return next(rule.origin for rule in engine.rules if rule.number == number)
 
 
 def _limits(policy: Policy, subject: Subject, where: Surroundings) -> Iterator[str]:
@@ -169,6 +193,10 @@ def _steps(
             else:
                 reasons.append(_reason(rule, test, condition, values, holds=holds == YES))
             result = min(result, holds)
+        if rule.reads_origins:
+            if not fits(rule, subject.received):
+                result = NO
+            reasons += received_reasons(rule, subject.received)
         if rule.only is not None:
             if not has_only(subject.arguments, frozenset(rule.only), subject.kind):
                 result = NO
@@ -179,6 +207,39 @@ def _steps(
         yield Step(rule.number, rule.origin, rule.action, matched, tuple(reasons), depends)
         if rule.number == decision.rule:
             return
+
+
+def received_reasons(rule: Rule, received: frozenset[str] | None) -> list[str]:
+    """Return why a rule fits what the caller has received before, or does not."""
+    if received is None:
+        words = [
+            word
+            for word, value in (
+                ("tainted", rule.tainted is not None),
+                ("origin", bool(rule.received)),
+            )
+            if value
+        ]
+        return [f"{word}: what the caller has received before is not known" for word in words]
+    reasons = []
+    if rule.tainted is not None:
+        external = ", ".join(sorted(filter(_is_external, received))) or "no external server"
+        reasons.append(f"tainted: the caller has received results of {external}")
+    if rule.received:
+        fitting = sorted(
+            origin for origin in received if any(names(glob, origin) for glob in rule.received)
+        )
+        kinds = " or ".join(rule.received)
+        reasons.append(
+            f"origin: the caller has received {', '.join(fitting)}"
+            if fitting
+            else f"origin: the caller has received nothing of {kinds}"
+        )
+    return reasons
+
+
+def _is_external(origin: str) -> bool:
+    return is_tainted([origin])
 
 
 def _reason(

@@ -24,6 +24,7 @@ Kind = Literal[
     "no-absolute-path",
     "letter-case",
     "only-tools",
+    "only-tainted",
     "counts-nothing",
     "unknown-name",
 ]

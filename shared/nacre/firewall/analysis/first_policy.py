@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from nacre.core.lazy_dataclasses import dataclass, replace
-from nacre.firewall.analysis.coverage import coverage
+from nacre.firewall.analysis.coverage import ToolCoverage, coverage
 from nacre.firewall.policies.packs import text_of
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import Rule
@@ -52,9 +52,9 @@ def changes(tools: Mapping[str, Iterable[str]], before: Policy, after: Policy) -
     before, after = _without_denied_arguments(before), _without_denied_arguments(after)
     pairs = zip(coverage(before, tools).tools, coverage(after, tools).tools, strict=True)
     return [
-        Change(old.server, old.tool, _fate_text(old.fate), _fate_text(new.fate))
+        Change(old.server, old.tool, _fates(old), _fates(new))
         for old, new in pairs
-        if _fate_text(old.fate) != _fate_text(new.fate)
+        if _fates(old) != _fates(new)
     ]
 
 
@@ -64,12 +64,20 @@ def denied_arguments(policy: Policy) -> list[str]:
 
 
 def _denies_arguments(rule: Rule) -> bool:
-    return rule.action == "deny" and bool(rule.tests)
+    return rule.action == "deny" and bool(rule.tests) and not rule.reads_origins
 
 
 def _without_denied_arguments(policy: Policy) -> Policy:
     rules = tuple(rule for rule in policy.rules if not _denies_arguments(rule))
     return replace(policy, rules=rules)
+
+
+def _fates(tool: ToolCoverage) -> str:
+    text = _fate_text(tool.fate)
+    tainted = tool.tainted and _fate_text(tool.tainted)
+    if tainted is None or tainted == text:
+        return text
+    return f"{text}; after results of external servers: {tainted}"
 
 
 def _fate_text(fate: str) -> str:

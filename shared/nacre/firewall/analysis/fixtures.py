@@ -8,7 +8,7 @@ from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.analysis.sample_call import DescribedCall, decide, read_call
 from nacre.firewall.enforce.message import parse
 from nacre.firewall.rules.policy import Policy
-from nacre.firewall.rules.rule import NOWHERE, Action, Decision, Surroundings
+from nacre.firewall.rules.rule import NOTHING, NOWHERE, Action, Decision, Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def read_fixture(path: Path, facts: Surroundings = NOWHERE) -> DescribedCall:
     Raise InvalidInputError if it is wrong. `facts` are the defaults for its `where`.
     """
     try:
-        return read_call(parse(path.read_bytes()), trusts_place=True, facts=facts)
+        return read_call(parse(path.read_bytes()), trusts_place=True, facts=facts, received=NOTHING)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such fixture") from None
     except OSError as error:

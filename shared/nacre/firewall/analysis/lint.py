@@ -14,6 +14,8 @@ from nacre.firewall.analysis.lint_arguments import (
 )
 from nacre.firewall.analysis.lint_limits import limit_findings
 from nacre.firewall.analysis.lint_profiles import profile_findings
+from nacre.firewall.analysis.received_cases import fits_nobody
+from nacre.firewall.analysis.received_cases import implies as is_about_fewer_callers
 from nacre.firewall.analysis.rule_scope import Scope, implies
 from nacre.firewall.enforce.message import DECIDED_METHODS
 from nacre.firewall.rules.arguments.call_values import Value
@@ -38,6 +40,7 @@ def lint(policy: Policy, tools: Definitions | None = None) -> tuple[Finding, ...
     for position, rule in enumerate(rules):
         findings += _never_matching(rule)
         findings += _hidden(rules, position)
+        findings += _received(rule)
         findings += _too_wide(rule)
         findings += _one_argument(rules, position)
         findings += argument_findings(rules, position, tools or {})
@@ -93,6 +96,24 @@ def _never_matching(rule: Rule) -> Iterator[Finding]:
                 )
 
 
+def _received(rule: Rule) -> Iterator[Finding]:
+    """Find rules about callers that do not exist, or that allow only after untrusted content."""
+    if fits_nobody(rule):
+        yield finding(
+            rule,
+            "never-matches",
+            "no caller has results of external servers and none of them",
+            "write tainted = true, or leave it out",
+        )
+    elif rule.action == "allow" and (rule.tainted is True or rule.received):
+        yield finding(
+            rule,
+            "only-tainted",
+            "it allows calls only after untrusted content came in, and not before",
+            "write tainted = false, or a deny or prompt with these words before an allow",
+        )
+
+
 def _or(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
@@ -115,6 +136,8 @@ def _hidden(rules: tuple[Rule, ...], position: int) -> Iterator[Finding]:
         if not Scope.of(earlier).covers(scope):
             continue
         if not all(any(implies(test, wide) for test in rule.tests) for wide in earlier.tests):
+            continue
+        if not is_about_fewer_callers(rule, earlier):
             continue
         if earlier.only is not None and not _is_within(rule.only, earlier.only):
             continue

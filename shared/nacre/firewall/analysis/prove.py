@@ -18,6 +18,7 @@ from nacre.firewall.analysis.glob_sets import (
     overlap,
 )
 from nacre.firewall.analysis.possible_values import any_text, possible_places, possible_words
+from nacre.firewall.analysis.received_cases import examples, in_case
 from nacre.firewall.analysis.relative_path_sets import CaughtTexts
 from nacre.firewall.analysis.rule_scope import Scope, text
 from nacre.firewall.enforce.message import DECIDED_METHODS
@@ -39,12 +40,16 @@ Keys = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The calls that must never be allowed; the name may match tools and methods."""
+    """The calls that must never be allowed; the name may match tools and methods.
+
+    With `tainted` they are those of callers with results of external servers, or without any.
+    """
 
     name: str
     server: str = "**"
     tests: tuple[ArgumentTest, ...] = ()
     kind: Kind | None = None
+    tainted: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,36 @@ def deny_rule(shape: Shape) -> Rule:
 
 def prove(policy: Policy, shape: Shape, where: Surroundings = NOWHERE) -> Proof:
     """Prove that no call of the shape can be allowed, or find one that is."""
+    if not any(rule.reads_origins for rule in policy.rules):
+        return _with_received(_prove(policy, shape, where), policy, shape, where)
+    cases = (False, True) if shape.tainted is None else (shape.tainted,)
+    proofs = [
+        _with_received(
+            _prove(in_case(policy, tainted=case, lenient=True), shape, where),
+            policy,
+            replace(shape, tainted=case),
+            where,
+        )
+        for case in cases
+    ]
+    return min(proofs, key=lambda proof: (False, None, True).index(proof.holds))
+
+
+def _with_received(proof: Proof, policy: Policy, shape: Shape, where: Surroundings) -> Proof:
+    """Return a proof whose counterexample says what its caller has received."""
+    subject = proof.counterexample
+    if subject is None or policy.settings.mode == "monitor":
+        return proof
+    for received in examples(policy.rules, tainted=shape.tainted):
+        call = subject._replace(received=received)
+        if policy.decide(call, where).action == "allow":
+            rule = policy.decide(call, where).rule
+            return replace(proof, rule=rule, counterexample=call)
+    reason = "a rule may allow such a call after content of some origin, and none was found"
+    return Proof(None, reason, proof.rule)
+
+
+def _prove(policy: Policy, shape: Shape, where: Surroundings) -> Proof:
     engine = policy.engine(where)
     catching = Engine((deny_rule(shape),), where)
     kinds: tuple[Kind, ...] = ("tool", "method")

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeGuard
 
 from nacre.core.errors import InvalidInputError
-from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.firewall.analysis.received_cases import examples
 from nacre.firewall.enforce.message import DECIDED_DOWN, DECIDED_UP
 from nacre.firewall.rules.policy import Policy, is_about
+from nacre.firewall.rules.received_origins import fits
 from nacre.firewall.rules.rule import NOWHERE, Action, Kind, Rule, Subject, Surroundings
 
 _ELSE = "…"  # marks in a record that some names were left out
@@ -23,7 +25,11 @@ _DECISIONS: frozenset[str] = frozenset(("allow", "deny", "prompt"))
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call of an audit; `names` is None if the record leaves out some arguments."""
+    """One call of an audit; `names` is None if the record leaves out some arguments.
+
+    `received` is None if the record does not say what the caller had received: no rule of that
+    time depended on it.
+    """
 
     kind: Kind
     name: str
@@ -32,6 +38,7 @@ class RecordedCall:
     names: frozenset[str] | None
     arguments: Mapping[str, Any] | None = None
     profile: str = ""
+    received: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +117,30 @@ def _deciding(
 ) -> list[tuple[Action, str]]:
     """Return each rule that may decide the call, with its action."""
     if record.arguments is not None:
-        subject = Subject(record.kind, record.name, record.server, record.arguments)
-        decision = policy.decide(subject, where)
         origins = {rule.number: rule.origin for rule in policy.rules}
-        return [(decision.action, origins.get(decision.rule or 0, "no rule"))]
+        received = record.received
+        cases = examples(policy.rules) if received is None else [received]
+        decisions = [
+            policy.decide(
+                Subject(record.kind, record.name, record.server, record.arguments, received=case),
+                where,
+            )
+            for case in cases
+        ]
+        return list(
+            dict.fromkeys(
+                (decision.action, origins.get(decision.rule or 0, "no rule"))
+                for decision in decisions
+            )
+        )
     rules: list[tuple[Action, str]] = []
     for rule in policy.rules:
         if not is_about(rule, record.kind, record.name, record.server):
             continue
+        if rule.reads_origins and record.received is not None:
+            if not fits(rule, record.received):
+                continue
+            rule = replace(rule, tainted=None, received=())
         if rule.is_unconditional:
             return [*rules, (rule.action, rule.origin)]
         if _may_hold(rule, record.names):
@@ -161,5 +184,9 @@ def _recorded(record: Mapping[str, Any]) -> RecordedCall | None:
     values = record.get("arguments")
     arguments = values if isinstance(values, dict) else None
     kind: Kind = "tool" if is_tool else "method"
+    received = record.get("received")
+    origins = None
+    if isinstance(received, list) and all(isinstance(text, str) for text in received):
+        origins = frozenset(received)
     profile = str(record.get("profile", ""))
-    return RecordedCall(kind, name, server, decided, names, arguments, profile)
+    return RecordedCall(kind, name, server, decided, names, arguments, profile, origins)

@@ -9,13 +9,14 @@ from typing import Any
 
 from nacre.core.errors import InvalidInputError, NacreError
 from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.origins import origins_in
 from nacre.firewall.enforce import message
 from nacre.firewall.rules.arguments.base_folders import declared
 from nacre.firewall.rules.policy import Policy, is_well_formed
 from nacre.firewall.rules.profile import Profile
 from nacre.firewall.rules.rule import ACTIONS, NOWHERE, Action, Decision, Subject, Surroundings
 
-_KEYS = frozenset(("method", "params", "server", "expected", "where", "description"))
+_KEYS = frozenset(("method", "params", "server", "expected", "where", "description", "received"))
 _MESSAGE = frozenset(("jsonrpc", "id"))
 _WHERE = frozenset(("is_local", "home", "base", "folds_case"))
 PASSES = Decision("allow", None, None, "Passes: the rules do not decide about this method")
@@ -26,13 +27,17 @@ OUTSIDE = Decision("deny", None, None, "Blocked by policy (it is not in the prof
 
 @dataclass(frozen=True, slots=True)
 class DescribedCall:
-    """A call, the facts about its server, and the expected decision if one is given."""
+    """A call, the facts about its server, and the expected decision if one is given.
+
+    `received` are the origins of what its caller has received before, None if that is not known.
+    """
 
     method: str
     params: Any
     server: str
     where: Surroundings = NOWHERE
     expected: Action | None = None
+    received: frozenset[str] | None = None
 
     @property
     def name(self) -> str:
@@ -41,11 +46,18 @@ class DescribedCall:
         return name if self.method == "tools/call" and type(name) is str else self.method
 
 
-def read_call(value: Any, *, trusts_place: bool, facts: Surroundings = NOWHERE) -> DescribedCall:
+def read_call(
+    value: Any,
+    *,
+    trusts_place: bool,
+    facts: Surroundings = NOWHERE,
+    received: frozenset[str] | None = None,
+) -> DescribedCall:
     """Return the call that a JSON value describes, or raise InvalidInputError.
 
     Only a caller on the server's own machine may say that the server is local, because links
-    are followed there. `facts` are the defaults for `where`.
+    are followed there. `facts` are the defaults for `where`, and `received` is what its caller has
+    received before unless the call says so.
     """
     if not isinstance(value, Mapping):
         raise InvalidInputError("a call is a JSON object with 'method' and 'params'")
@@ -63,7 +75,17 @@ def read_call(value: Any, *, trusts_place: bool, facts: Surroundings = NOWHERE) 
     if expected is not None and expected not in ACTIONS:
         raise InvalidInputError("'expected' must be allow, deny or prompt")
     where = _where(value.get("where", {}), facts, trusts_place=trusts_place)
-    return DescribedCall(method, value.get("params", {}), server, where, expected)
+    received = read_received(value["received"]) if "received" in value else received
+    return DescribedCall(method, value.get("params", {}), server, where, expected, received)
+
+
+def read_received(value: Any) -> frozenset[str]:
+    """Return the origins in a list of texts; raises InvalidInputError."""
+    if not isinstance(value, (list, tuple)) or not all(type(origin) is str for origin in value):
+        raise InvalidInputError(
+            "'received' must be a list of origins, such as [\"external:web\"]; [] is none"
+        )
+    return frozenset(map(str, origins_in(value)))
 
 
 def decide(call: DescribedCall, policy: Policy, profile: Profile | None = None) -> Decision:
@@ -99,10 +121,14 @@ def subject_of(call: DescribedCall) -> Subject | None:
         params = call.params if isinstance(call.params, Mapping) else {}
         arguments = params.get("arguments")  # servers treat null as no arguments
         return Subject(
-            "tool", params.get("name", ""), call.server, {} if arguments is None else arguments
+            "tool",
+            params.get("name", ""),
+            call.server,
+            {} if arguments is None else arguments,
+            received=call.received,
         )
     if call.method in message.DECIDED_UP | message.DECIDED_DOWN:
-        return Subject("method", call.method, call.server, call.params)
+        return Subject("method", call.method, call.server, call.params, received=call.received)
     return None
 
 

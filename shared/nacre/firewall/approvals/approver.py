@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from nacre.core.lazy_dataclasses import dataclass
+from nacre.firewall.rules.received_origins import is_tainted
 from nacre.firewall.rules.rule import Decision, Subject
 
 
@@ -25,7 +26,9 @@ class ApprovalRequest:
         """Return the values that an approval is bound to."""
         subject = self.subject
         kind_and_name = (subject.server, subject.kind, subject.name)
-        return (self.principal, *kind_and_name, self.arguments_sha256, self.policy)
+        # An approval from before untrusted content came in says nothing about the time after it.
+        tainted = ("tainted",) if is_tainted(subject.received or ()) else ()
+        return (self.principal, *kind_and_name, self.arguments_sha256, self.policy, *tainted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,11 @@ def policy_rights(
             ports.setdefault(port.number, port)
         candidates += [_Wanted(root, rule, position) for root in _roots(rule, where, unsaid)]
         unsaid += _unsaid(rule)
+        if rule.reads_origins:
+            unsaid.append(
+                f"{rule.origin}: what its caller has received before; the proxy alone decides "
+                "about it"
+            )
     _check_links(candidates, where)
     roots: list[Root] = []
     for want in candidates:

@@ -127,7 +127,7 @@ class ClientSide:
         return Call(subject=subject)
 
     def _decided(self, wire: Wire, *, alone: bool) -> Verdict:
-        subject = self._subject(wire)
+        subject = self._conversation.with_received(self._subject(wire))
         call = Call(
             subject=subject,
             principal=self._conversation.principal,
@@ -202,7 +202,8 @@ class ClientSide:
         if arguments is not None and type(arguments) not in (dict, LargeArguments):
             raise WireError("tools/call: 'arguments' must be an object", code=-32602, id=wire.id)
         paths = self._conversation.paths.get(name, NO_PATHS)
-        return Subject("tool", name, server, {} if arguments is None else arguments, paths)
+        given = {} if arguments is None else arguments
+        return Subject("tool", name, server, given, paths)
 
     def _continues(self, wire: Wire, subject: Subject) -> bool:
         """Tell whether this is the next round of a call that was approved."""

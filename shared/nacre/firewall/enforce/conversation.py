@@ -13,7 +13,7 @@ from nacre.firewall.enforce.message import Id, Key, Wire, key_of
 from nacre.firewall.pins import Pins
 from nacre.firewall.rules.arguments.arguments import JsonNumber
 from nacre.firewall.rules.arguments.base_folders import roots_in, with_roots
-from nacre.firewall.rules.rule import Subject
+from nacre.firewall.rules.rule import NOTHING, Subject
 from nacre.protocol.dispatch.request_state import RequestStates
 from nacre.protocol.versions import META_CAPABILITIES
 
@@ -106,6 +106,19 @@ class OpenRequests:
 
 
 @dataclass(slots=True)
+class ReceivedContent:
+    """The origins of what a client has received here; a proxy knows of its own server only."""
+
+    origins: frozenset[str] = NOTHING
+
+    def add(self, server: str) -> None:
+        """Remember that a result of a server is handed over."""
+        from nacre.core.origins import external  # noqa: PLC0415 - once for each client
+
+        self.origins |= {str(external(server))}
+
+
+@dataclass(slots=True)
 class Conversation:
     """One client and one server, with the judge between them."""
 
@@ -127,6 +140,7 @@ class Conversation:
     # The folders that the client gave the server when it asked for roots.
     roots: dict[str, None] = field(default_factory=dict)
     _known_roots: int = 0
+    received: ReceivedContent = field(default_factory=ReceivedContent)
     # The digests of the lists that were seen last.
     seen: dict[str, str] = field(default_factory=dict)
     # The members about the client that each stateless request carries, from the last request.
@@ -141,9 +155,24 @@ class Conversation:
             paths=self.paths,
             roots=self.roots,
             _known_roots=self._known_roots,
+            received=self.received,
             seen=self.seen,
             opening=dict(self.opening),
         )
+
+    def with_received(self, subject: Subject) -> Subject:
+        """Return a subject with what its client has received, if a rule depends on that."""
+        try:
+            engine = self.judge.policy().engine(self.judge.where)
+            reads = engine.reads_origins(subject.kind, subject.name, subject.server)
+        except Exception:  # noqa: BLE001 - the decision itself fails too, and the call is denied
+            return subject
+        return subject._replace(received=self.received.origins) if reads else subject
+
+    def hand_over(self) -> None:
+        """Remember that the client has received a result of the server."""
+        if not self.received.origins:
+            self.received.add(self.judge.server)
 
     def learn_roots(self, answer: Any) -> None:
         """Remember the roots in a client's answer, before the server has it."""

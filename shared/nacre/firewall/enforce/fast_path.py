@@ -12,7 +12,7 @@ from nacre.firewall.enforce import refusals
 from nacre.firewall.enforce.announced_lists import ListRefresh
 from nacre.firewall.enforce.conversation import Conversation, OpenRequest
 from nacre.firewall.enforce.judge import Denied
-from nacre.firewall.enforce.message import LISTS, MAX_ID, OPENING
+from nacre.firewall.enforce.message import DECIDED_UP, LISTS, MAX_ID, OPENING
 from nacre.firewall.enforce.pin_check import PinCheck
 from nacre.firewall.enforce.verdicts import Answer, Forward
 from nacre.firewall.rules.arguments.arguments import JsonNumber
@@ -43,6 +43,7 @@ class FastPath:
         self._policy: Policy | None = None
         self._where = NOWHERE
         self._engine = Engine((), NOWHERE)
+        self._reads_origins = False
         self._records: BoundedCache[tuple[str, int | None], tuple[AuditEntry, str]] = BoundedCache(
             _REMEMBERED
         )
@@ -73,6 +74,7 @@ class FastPath:
             if policy is not self._policy or judge.where is not self._where:
                 self._policy, self._where = policy, judge.where
                 self._engine = policy.engine(judge.where)
+                self._reads_origins = any(rule.reads_origins for rule in policy.rules)
                 self._records.clear()
             decision = self._engine.decide(
                 Subject(
@@ -84,6 +86,8 @@ class FastPath:
         if (
             decision.action != "allow"
             or policy.settings.mode != "enforce"
+            # The full record names what the client has received.
+            or (self._reads_origins and self._engine.reads_origins("tool", name, judge.server))
             or (policy.limits and judge.limits.may_count(policy, "tool", name, judge.server))
         ):
             return None
@@ -122,6 +126,8 @@ class FastPath:
                 return None
         except Exception:  # noqa: BLE001 - as above
             return None
+        if request.method in DECIDED_UP:
+            conversation.hand_over()
         conversation.up.take(id_)
         return Forward(raw)
 

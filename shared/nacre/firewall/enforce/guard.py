@@ -219,7 +219,13 @@ class Guard:
                 policy = judge.policy()
             except NacreError:
                 return None
-            return Deciding(policy, judge.where, judge.server, dict(conversation.paths))
+            return Deciding(
+                policy,
+                judge.where,
+                judge.server,
+                dict(conversation.paths),
+                received=conversation.received.origins,
+            )
 
     def read_elsewhere(self, raw: bytes, deciding: Deciding) -> bytes:
         """Return a large message as `from_client` takes it; blocks."""

@@ -385,6 +385,7 @@ class Judge:
         is_known = type(given_arguments) is dict or isinstance(given_arguments, Mapping)
         arguments = subject.arguments if is_known else {}
         is_tool, name = subject.kind == "tool", masked_name(str(subject.name))
+        received = subject.received if self._reads_origins(policy, subject) else None
         entry = AuditEntry(
             outcome=outcome,
             server=self.server,
@@ -400,7 +401,11 @@ class Judge:
             shape=shape(arguments),
             enforced=enforced,
             note=call.note or call.objection or call.doubt,
-            fields={**facts, "profile": call.profile} if call.profile else facts,
+            fields={
+                **facts,
+                **({"profile": call.profile} if call.profile else {}),
+                **({} if received is None else {"received": sorted(received)}),
+            },
         )
         audit = self.record(entry, policy, decision.rule)
         denies = isinstance(audit, Denied) or (outcome == "deny" and enforced)
@@ -411,6 +416,13 @@ class Judge:
         if denies:
             return Denied(decision.text, decision.rule, audit, settings.deny_style)
         return Allowed(audit, facts.get("approval"), call.running)
+
+    def _reads_origins(self, policy: Policy, subject: Subject) -> bool:
+        """Tell whether the decision could depend on what the caller has received."""
+        if subject.received is None:
+            return False
+        engine = policy.engine(self.where)
+        return engine.reads_origins(subject.kind, subject.name, subject.server)
 
     def record(self, entry: Record, policy: Policy, rule: int | None) -> str | Denied:
         """Record a decision and return the record's id; a denial if that fails."""

@@ -36,7 +36,7 @@ class Deciding(NamedTuple):
     """The policy and the facts for a decision about a call.
 
     `paths` are the arguments of each tool that are paths. `tool` is the tool's name where the
-    message has another one.
+    message has another one. `received` are the origins of what the caller has received.
     """
 
     policy: Policy
@@ -44,6 +44,7 @@ class Deciding(NamedTuple):
     server: str
     paths: Mapping[str, frozenset[str]]
     tool: str | None = None
+    received: frozenset[str] | None = None
 
     def encoded(self) -> Facts:
         """Return it as JSON values."""
@@ -55,6 +56,7 @@ class Deciding(NamedTuple):
             "server": self.server,
             "paths": {tool: sorted(names) for tool, names in self.paths.items()},
             "tool": self.tool,
+            "received": None if self.received is None else sorted(self.received),
         }
 
 
@@ -112,7 +114,9 @@ def _summary(arguments: dict[str, Any], tool: str, deciding: Facts | None) -> Fa
         return summary
     tool = deciding["tool"] or tool
     paths = frozenset(deciding["paths"].get(tool, ()))
-    subject = Subject("tool", tool, deciding["server"], arguments, paths)
+    received = deciding["received"]
+    origins = None if received is None else frozenset(received)
+    subject = Subject("tool", tool, deciding["server"], arguments, paths, origins)
     try:
         where = {**deciding["where"], "bases": tuple(deciding["where"]["bases"])}
         decision = _policy(deciding["policy"]).decide(subject, Surroundings(**where))
@@ -198,6 +202,8 @@ def known_decision(subject: Subject, policy: Policy, where: Surroundings) -> Dec
         decided.server == subject.server
         and decided.tool in (None, subject.name)
         and decided.paths.get(subject.name, frozenset()) == subject.paths
+        # If no rule depends on what was received, the subject does not say it.
+        and subject.received in (None, decided.received)
     )
     decision: Decision | None = summary.decision
     return decision if is_same else None

@@ -110,7 +110,9 @@ class ServerSide:
         """Decide about one question of the server to the client."""
         conversation = self._conversation
         screened = conversation.screen.asked(method, params, conversation.judge.policy())
-        subject = Subject("method", method, conversation.judge.server, params)
+        subject = conversation.with_received(
+            Subject("method", method, conversation.judge.server, params)
+        )
         call = Call(
             subject=subject,
             principal=conversation.principal,
@@ -184,6 +186,8 @@ class ServerSide:
         if request.own is not None:
             return self._relisted(request, wire)
         raw = b""
+        if request.method in DECIDED_UP:
+            self._conversation.hand_over()
         try:
             raw = self._answered(request, wire)
         except MalformedMessageError as error:
@@ -252,6 +256,8 @@ class ServerSide:
     ) -> Forward:
         """Decide about a large result by the findings of a helper process."""
         wire = Wire(raw, None, id_, None, {})
+        if request.method in DECIDED_UP:
+            self._conversation.hand_over()
         changed = looked.changed or raw
         fitted = b""
         try:

@@ -11,11 +11,15 @@ from nacre.core.coroutines import is_in_loop, is_stepping
 from nacre.core.errors import (
     BlockedError,
     InvalidParamsError,
+    LoginNeededError,
     NacreError,
+    NewSessionError,
     NotFoundError,
     OffersChangedError,
     RelayedError,
     UnknownResourceError,
+    UnlistedToolError,
+    UpstreamError,
 )
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.own_server_name import OWN
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     from nacre.firewall.entry.cut_results import CutResults
     from nacre.firewall.entry.mounted_content import MountedContent
     from nacre.firewall.entry.mounted_servers import CheckedOffer
+    from nacre.firewall.entry.received_results import ReceivedResults
     from nacre.firewall.rules.policy import Policy
     from nacre.ports.upstream import Offered
 
@@ -61,6 +66,8 @@ _NAMED_IN: Mapping[str, tuple[Kind, str]] = {
     "resources/read": ("resource", "uri"),
     "prompts/get": ("prompt", "name"),
 }
+
+_WITHOUT_CONTENT = (LoginNeededError, NewSessionError, OffersChangedError, UnlistedToolError)
 
 _Facts = tuple[Judge, Surroundings, tuple[str, ...]]
 
@@ -100,7 +107,8 @@ class EntryJudge:
 
     `mounts` knows the servers behind this one. `content` is called when one of them sends
     something, and checks its texts. `results` is called when a limit may be about the size
-    of a result.
+    of a result. `received` is called for what callers have received from those
+    servers.
     """
 
     def __init__(
@@ -112,6 +120,7 @@ class EntryJudge:
         content: "Callable[[], MountedContent] | None" = None,
         reading: "CallReading | None" = None,
         results: "Callable[[], CutResults] | None" = None,
+        received: "Callable[[], ReceivedResults] | None" = None,
     ) -> None:
         self._judges = judges
         self._server = server
@@ -119,6 +128,7 @@ class EntryJudge:
         self._content = content
         self._reading = reading
         self._results = results
+        self._received = received
         self._of_servers: BoundedCache[tuple[str, str, str], tuple[_Facts, Judge]] = BoundedCache(
             _MAX_JUDGES
         )
@@ -136,7 +146,11 @@ class EntryJudge:
             policy = judge.policy()
         except NacreError:
             return False
-        subject = Subject("method", "resources/read", place.server, {"uri": place.name})
+        subject = self._with_received(
+            Subject("method", "resources/read", place.server, {"uri": place.name}),
+            Context(principal=principal),
+            judge,
+        )
         is_allowed = policy.decide(subject, judge.where).action == "allow"
         return is_allowed or policy.settings.mode == "monitor"
 
@@ -174,6 +188,9 @@ class EntryJudge:
             result = await self._checked(name, place, arguments, result, context)
         except RelayedError as error:
             raise self._screened_error("tools/call", place.server, error, context) from None
+        except UpstreamError as error:
+            self._note_fault(error, place.server, context)
+            raise
         else:
             if allowed.counts_bytes:
                 allowed.end(_size(result.to_dict()))
@@ -193,6 +210,7 @@ class EntryJudge:
         judge = self._judge(context, place.server)
         limits_result = self._limits_result(judge)
         is_own = place.server == self._server or self._content is None
+        self._note(place.server, judge, context)
         if is_own and not limits_result:
             return result
         value = changed = result.to_dict()
@@ -220,6 +238,8 @@ class EntryJudge:
         try:
             if self._results is not None and uri.startswith(RESULTS):
                 value = await self._results().read(uri, context)
+                if self._received is not None:
+                    self._received().note_again(context)
             else:
                 try:
                     value = await send()
@@ -230,6 +250,9 @@ class EntryJudge:
         except RelayedError as error:
             server = self._place(kind, str(params[key])).server
             raise self._screened_error(method, server, error, context) from None
+        except UpstreamError as error:
+            self._note_fault(error, self._place(kind, str(params[key])).server, context)
+            raise
         else:
             if allowed.counts_bytes:
                 allowed.end(_size(value))
@@ -248,6 +271,7 @@ class EntryJudge:
         kind, key = _NAMED_IN[method]
         place = self._place(kind, str(params[key]))
         judge = self._judge(context, place.server)
+        self._note(place.server, judge, context)
         if place.server != self._server and self._content is not None:
             value = await self._content().large(judge, method, value, context)
         if self._limits_result(judge):
@@ -269,6 +293,29 @@ class EntryJudge:
         """Return a result within the limits of its size; raises BlockedError."""
         assert self._results is not None
         return await self._results().fitted(judge, subject, method, value, context)
+
+    def _note(self, server: str, judge: Judge, context: Context) -> None:
+        """Note that the caller receives content of a server; raises UnavailableError."""
+        if self._received is None or self._mounts is None or server == self._server:
+            return
+        if self._mounts.is_external(server):
+            self._received().note(server, judge.policy(), context)
+
+    def _note_fault(self, error: UpstreamError, server: str, context: Context) -> None:
+        """Note an error of Nacre about a server, which may quote what the server has answered."""
+        if not isinstance(error, _WITHOUT_CONTENT):
+            self._note(server, self._judge(context, server), context)
+
+    def _with_received(self, subject: Subject, context: Context, judge: Judge) -> Subject:
+        """Return a subject with what its caller has received, if a rule depends on that."""
+        try:
+            engine = judge.policy().engine(judge.where)
+            reads = engine.reads_origins(subject.kind, subject.name, subject.server)
+        except Exception:  # noqa: BLE001 - the decision itself fails too, and the call is denied
+            return subject
+        if not reads or self._received is None:
+            return subject
+        return subject._replace(received=self._received().before(context))
 
     def _tool_subject(self, tool: str, place: Place, arguments: Mapping[str, Any]) -> Subject:
         mounts = self._mounts
@@ -295,6 +342,7 @@ class EntryJudge:
         self, method: str, server: str, error: RelayedError, context: Context
     ) -> RelayedError:
         """Return another server's error that may go to the caller; raises BlockedError."""
+        self._note(server, self._judge(context, server), context)
         if server == self._server or self._content is None:
             return error
         value = {"message": str(error), "data": error.data}
@@ -319,6 +367,7 @@ class EntryJudge:
         """
         is_own = self._mounts is None or place.server == self._server
         subject = self._tool_subject(tool, place, arguments)
+        subject = self._with_received(subject, context, self._judge(context, place.server))
         if type(arguments) is LargeArguments and self._reading is not None:
             await self._read_elsewhere(
                 arguments, subject, self._reading, context, encodes=not is_own
@@ -351,7 +400,9 @@ class EntryJudge:
         except NacreError:
             return  # the judge denies the call, and says why
         paths = {subject.name: subject.paths}
-        deciding = Deciding(policy, judge.where, subject.server, paths, subject.name)
+        deciding = Deciding(
+            policy, judge.where, subject.server, paths, subject.name, subject.received
+        )
         work = partial(judged_elsewhere, arguments, reading, deciding, encodes=encodes)
         if is_in_loop():
             await asyncio.to_thread(work)
@@ -371,7 +422,11 @@ class EntryJudge:
         name = str(params[key])
         place = self._place(kind, name)
         self._check_profile(kind, name, place, context.principal)
-        subject = Subject("method", method, place.server, {**params, key: place.name})
+        subject = self._with_received(
+            Subject("method", method, place.server, {**params, key: place.name}),
+            context,
+            self._judge(context, place.server),
+        )
         ruling = await self._ruled(subject, context, kind, name, earlier=earlier)
         if isinstance(ruling, Denied):
             raise _blocked(ruling)
@@ -546,6 +601,7 @@ class EntryJudge:
         subject = Subject("method", method, server, params)
         mark = _mark(subject, judge.policy())
         was_allowed = context.handler_state.get(_ASKED, {}).get(key) == mark
+        subject = self._with_received(subject, context, judge)
         call = replace(
             self._call(subject, context),
             sender="server",

@@ -78,6 +78,10 @@ class Mounts(Protocol):
         """Return the facts about the machine that a server runs on."""
         ...
 
+    def is_external(self, server: str) -> bool:
+        """Tell whether results of a server are untrusted; its owner may say that they are not."""
+        ...
+
     def path_arguments(self, tool: str) -> frozenset[str]:
         """Return the arguments of a tool that are paths by its schema."""
         ...

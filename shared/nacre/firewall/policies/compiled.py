@@ -101,10 +101,16 @@ def _body(
 
 
 def _compact(rule: Rule) -> list[Any]:
-    only = [] if rule.only is None else [list(rule.only)]
+    only: list[Any] = [] if rule.only is None else [list(rule.only)]
+    received: list[Any] = []
+    if rule.reads_origins:
+        only = only or [None]
+        received = [rule.tainted, list(rule.received)]
     return [
         *(rule.number, rule.action, rule.name, rule.kind, rule.server),
-        *([_compact_test(test) for test in rule.tests], rule.description, rule.origin, *only),
+        *([_compact_test(test) for test in rule.tests], rule.description, rule.origin),
+        *only,
+        *received,
     ]
 
 
@@ -115,10 +121,15 @@ def _compact_test(test: ArgumentTest) -> list[Any]:
 
 
 def _rule(fields: list[Any]) -> Rule:
-    number, action, name, kind, server, tests, description, origin, *names = fields
+    number, action, name, kind, server, tests, description, origin, *rest = fields
     loaded = tuple([_test(*test) for test in tests])
-    only = tuple(names[0]) if names else None
-    return Rule(number, action, name, kind, server, loaded, description, origin, only)
+    only = tuple(rest[0]) if rest and rest[0] is not None else None
+    tainted, received = (rest[1], tuple(rest[2])) if len(rest) > 1 else (None, ())
+    return Rule(
+        *(number, action, name, kind, server, loaded, description, origin, only),
+        tainted=tainted,
+        received=received,
+    )
 
 
 def _compact_limit(limit: Limit) -> list[Any]:

@@ -10,10 +10,12 @@ from nacre.core.limits import MAX_JSON_DEPTH
 from nacre.firewall.policies.value_reader import SHOWN, Reader, kind_of_value, shown, suggestion
 from nacre.firewall.rules.arguments.sql_statement import VERBS
 from nacre.firewall.rules.policy import kind_of
+from nacre.firewall.rules.received_origins import KINDS
 from nacre.firewall.rules.rule import ACTIONS, Action, ArgumentTest, Kind, Matcher, Rule, Scalar
 
 _ABOUT = ("tool", "method", "resource", "prompt")
 CALL_KEYS = (*_ABOUT, "server", "args", "only_args", "ignore_case", "description")
+_RECEIVED = ("tainted", "origin")
 _MATCHERS: tuple[Matcher, ...] = ("every_address", "one_command", "one_statement")
 _ARGUMENT = ("glob", *_MATCHERS, "optional")
 _ADDRESS_GLOB = re.compile(r"[^@]+@(?:\*|(?:\*\.)?[^@*?]+)")
@@ -27,13 +29,16 @@ class RuleReader(Reader):
         assert self.rule is not None
         if not isinstance(table, dict):
             raise self.error("is not a table", "write [[rule]] above each rule")
-        self.check_keys(table, ("action", *CALL_KEYS), "a rule")
+        self.check_keys(table, ("action", *CALL_KEYS, *_RECEIVED), "a rule")
         action = table.get("action")
         if action is None:
             raise self.error("has no action", "allow, deny or prompt")
         if action not in ACTIONS:
             raise self.error(f"unknown action {shown(action)}", suggestion(action, ACTIONS))
-        return self.calls(table, action, self.rule, f"rule {self.rule}")
+        rule = self.calls(table, action, self.rule, f"rule {self.rule}")
+        if not any(key in table for key in _RECEIVED):
+            return rule
+        return replace(rule, tainted=self._tainted(table), received=self._received(table))
 
     def calls(self, table: Mapping[str, Any], action: Action, number: int, origin: str) -> Rule:
         """Return the rule that matches the calls which a table describes."""
@@ -165,6 +170,34 @@ class RuleReader(Reader):
                 )
         tested = (test.keys[0] for test in tests if test.keys[0] != "*")
         return tuple(dict.fromkeys([*names, *tested]))
+
+    def _tainted(self, table: Mapping[str, Any]) -> bool | None:
+        """Return whether the rule is about callers with results of external servers, or not."""
+        tainted = table.get("tainted")
+        if tainted is not None and not isinstance(tainted, bool):
+            raise self.error(
+                f"tainted is {kind_of_value(tainted)}",
+                "true for calls after results of external servers, false for calls before any",
+            )
+        return tainted
+
+    def _received(self, table: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the origins of which the caller must have received one."""
+        if "origin" not in table:
+            return ()
+        given = table["origin"]
+        patterns = self.texts([given] if isinstance(given, str) else given, "origin")
+        if not patterns:
+            raise self.error("origin is an empty list", "name an origin, or leave it out")
+        for pattern in patterns:
+            kind, colon, name = pattern.partition(":")
+            if kind not in KINDS:
+                raise self.error(
+                    f"origin: unknown origin {shown(pattern)}", suggestion(kind, KINDS)
+                )
+            if colon:
+                self.glob(name, f"the name in origin '{kind}:'")
+        return patterns
 
     def _values(self, value: Any, label: str) -> tuple[Scalar, ...]:
         if not isinstance(value, list):

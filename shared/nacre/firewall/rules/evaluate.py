@@ -8,11 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from nacre.core.bounded_cache import BoundedCache
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.own_server_name import OWN
 from nacre.firewall.rules.arguments.call_values import Values
 from nacre.firewall.rules.condition import NO, YES, Condition, build_condition
 from nacre.firewall.rules.globs.glob import PrefixIndex
 from nacre.firewall.rules.policy import RuleNames, is_well_formed
+from nacre.firewall.rules.received_origins import fits, said
 from nacre.firewall.rules.rule import Decision, Kind, Rule, Subject, Surroundings
 
 Conditions = Sequence[tuple[Condition, ...]]
@@ -123,6 +125,7 @@ class Engine:
             tuple([build_condition(test, rule.action, where) for test in rule.tests])
             for rule in self.rules
         ]
+        self._reads_origins = [rule.reads_origins for rule in self.rules]
         self._only = [None if rule.only is None else frozenset(rule.only) for rule in self.rules]
         self._decisions = [decision_of(rule) for rule in self.rules]
         self._names = RuleNames(self.rules)
@@ -140,7 +143,10 @@ class Engine:
         position, is_sure = self.first_match(subject)
         if position is None:
             return NO_RULE
-        return self._decisions[position] if is_sure else _prompt(self.rules[position])
+        decision = self._decisions[position] if is_sure else _prompt(self.rules[position])
+        if subject.received and self._reads_origins[position]:
+            return replace(decision, text=f"{decision.text} ({said(subject.received)})")
+        return decision
 
     def position_of(self, subject: Subject) -> int | None:
         """Return the position of the first rule that surely matches the call, or None."""
@@ -155,7 +161,7 @@ class Engine:
         The second value is False if the rule allows the call only from some bases of the
         server, and the bases are not known: then a person is asked.
         """
-        kind, name, server, arguments, paths = subject
+        kind, name, server, arguments, paths, received = subject
         values = CallValues(arguments, self.where_of(server))
         candidates = self._tools.get((kind, server, name)) or self.candidates(kind, name, server)
         named = candidates.named | paths if paths else candidates.named
@@ -172,6 +178,8 @@ class Engine:
                         break
             if result == NO:
                 continue
+            if self._reads_origins[position] and not fits(self.rules[position], received):
+                continue
             only = self._only[position]
             if only is not None and not has_only(arguments, only, kind):
                 continue
@@ -185,6 +193,11 @@ class Engine:
     def where_of(self, server: str) -> Surroundings:
         """Return the facts about a server; a Being's own tools open no files."""
         return self._own if server == OWN else self.where
+
+    def reads_origins(self, kind: Kind, name: str, server: str) -> bool:
+        """Tell whether a rule about calls of this name depends on what the caller has received."""
+        reads = self._reads_origins
+        return any(reads[position] for position in self.candidates(kind, name, server).positions)
 
     def may_pass(self, kind: Kind, name: str, server: str) -> bool:
         """Tell whether a call of this name could be allowed or asked about with some arguments."""

@@ -13,6 +13,7 @@ Matcher = Literal["every_address", "one_command", "one_statement"]
 
 ACTIONS: tuple[Action, ...] = ("allow", "deny", "prompt")
 NO_PATHS: frozenset[str] = frozenset()
+NOTHING: frozenset[str] = frozenset()  # received before a call
 
 
 class Subject(NamedTuple):  # built for each call; a dataclass takes five times as long
@@ -21,6 +22,7 @@ class Subject(NamedTuple):  # built for each call; a dataclass takes five times 
     `server` is the name from our own configuration, never the one that the server claims.
     Numbers among the arguments may be `arguments.JsonNumber`, which keeps the text that
     was received. `paths` are the arguments that the tool's schema declares as paths.
+    `received` are the origins of what the caller has received before, None if nobody knows.
     """
 
     kind: Kind
@@ -28,6 +30,7 @@ class Subject(NamedTuple):  # built for each call; a dataclass takes five times 
     server: str
     arguments: Mapping[str, Any]
     paths: frozenset[str] = NO_PATHS
+    received: frozenset[str] | None = None
 
     @property
     def qualified(self) -> str:
@@ -88,7 +91,9 @@ class ArgumentTest:
 class Rule:
     """One rule. `origin` names it in the file: `rule 3`, `allowed_tools 1`.
 
-    With `only`, it matches only calls that have no other arguments than these.
+    With `only`, it matches only calls that have no other arguments than these. With `tainted` it
+    matches only callers that have received results of external servers, or none of them, and
+    with `received` only those that have received something of one of these origins.
     """
 
     number: int
@@ -100,11 +105,18 @@ class Rule:
     description: str | None = None
     origin: str = ""
     only: tuple[str, ...] | None = None
+    tainted: bool | None = None
+    received: tuple[str, ...] = ()
 
     @property
     def is_unconditional(self) -> bool:
         """True if the rule matches every call of its name."""
-        return not self.tests and self.only is None
+        return not self.tests and self.only is None and not self.reads_origins
+
+    @property
+    def reads_origins(self) -> bool:
+        """True if the rule depends on what its caller has received before."""
+        return self.tainted is not None or bool(self.received)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ _TEXTS = (
 )
 _OWN = (
     *("command", "args", "env", "cwd", "type", "transport", "url", "headers", "disabled"),
+    "trusted",  # not among those that a slip is compared with: Gemini CLI has a key "trust"
     *("httpUrl", "serverUrl", "allowed_tools", "disallowed_tools", "read_tools"),
     *("timeout_seconds", "open_seconds", "keep_alive_seconds", "concurrency", "offers", "base"),
     *("oauth", "confine", "client_cert", "client_key"),
@@ -70,7 +71,8 @@ class ServerConfig:
     """One server: how it is reached, and which of its tools are offered.
 
     `name` is its name in rules, the audit and tools. Texts may hold references. `base` are the
-    folders from which it resolves relative paths, as its owner declares them.
+    folders from which it resolves relative paths, as its owner declares them. The owner answers
+    for all that a trusted server returns; results of others are untrusted content.
     """
 
     name: str
@@ -94,6 +96,7 @@ class ServerConfig:
     confine: Confinement | None = None
     client_cert: str = ""
     client_key: str = field(default="", repr=False)
+    is_trusted: bool = False
     is_disabled: bool = False
     digest: str = ""
 
@@ -201,6 +204,7 @@ def server_from(given_name: str, entry: Any) -> ServerConfig:
         oauth=_oauth(name, entry, kind),
         confine=_confine(name, entry, kind),
         **_client_certificate(name, entry, kind),
+        is_trusted=entry.get("trusted") is True,
         is_disabled=entry.get("disabled") is True,
         digest=digest([given_name, {key: entry[key] for key in _OWN if key in entry}]),
     )
@@ -234,8 +238,9 @@ def _check(name: str, entry: Mapping[str, Any]) -> None:
     for key in _TEXTS:
         if not isinstance(entry.get(key, ""), str):
             raise ConfigurationError(f"'{name}': '{key}' must be a string")
-    if not isinstance(entry.get("disabled", False), bool):
-        raise ConfigurationError(f"'{name}': 'disabled' must be true or false")
+    for key in ("disabled", "trusted"):
+        if not isinstance(entry.get(key, False), bool):
+            raise ConfigurationError(f"'{name}': '{key}' must be true or false")
 
 
 def _url_and_kind(name: str, entry: Mapping[str, Any]) -> tuple[str, Kind]:

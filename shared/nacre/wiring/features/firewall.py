@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nacre.firewall.entry.cut_results import CutResults
     from nacre.firewall.entry.mounted_content import MountedContent
     from nacre.firewall.entry.mounted_servers import Mounts
+    from nacre.firewall.entry.received_results import ReceivedResults
     from nacre.firewall.limits.call_limits import CallLimits, Running, Spent
     from nacre.firewall.limits.whole_results import WholeResults
     from nacre.firewall.policies.stored_policy import Policies
@@ -29,15 +30,22 @@ if TYPE_CHECKING:
     from nacre.firewall.rules.policy import Policy
     from nacre.firewall.rules.rule import Kind, Subject, Surroundings
     from nacre.firewall.rules.sections import Settings as PolicySettings
+    from nacre.ports.untrusted_results import UntrustedResults
     from nacre.wiring.ports import Ports
 
 _MAX_BEINGS = 256  # whose trails one process keeps; a chain that is dropped has ended
 
 
-def build_entry(ports: "Ports", policies: "Policies", mounts: "Mounts") -> EntryJudge:
+def build_entry(
+    ports: "Ports",
+    policies: "Policies",
+    mounts: "Mounts",
+    untrusted_results: "Callable[[], UntrustedResults]",
+) -> EntryJudge:
     """Return the part that decides about each call of the MCP server, and records it.
 
-    `mounts` tells what belongs to other servers.
+    `mounts` tells what belongs to other servers, and `untrusted_results` what callers have got
+    from them.
     """
     from nacre.core.own_server_name import OWN
 
@@ -70,8 +78,19 @@ def build_entry(ports: "Ports", policies: "Policies", mounts: "Mounts") -> Entry
 
         return CutResults(cache(lambda: whole_results(ports)))
 
+    @cache
+    def received() -> "ReceivedResults":
+        from nacre.firewall.entry.received_results import ReceivedResults
+
+        return ReceivedResults(untrusted_results, ports.clock)
+
     return EntryJudge(
-        judge, mounts=mounts, content=content, reading=ports.screening, results=results
+        judge,
+        mounts=mounts,
+        content=content,
+        reading=ports.screening,
+        results=results,
+        received=received,
     )
 
 

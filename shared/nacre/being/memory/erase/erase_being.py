@@ -18,6 +18,7 @@ from nacre.being.memory.transfer.exporter import Exporter
 from nacre.being.tasks.task import partition as task_partition
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass
+from nacre.firewall.entry.noted_results import received_partition
 from nacre.ports.blobs import Blobs
 from nacre.ports.items.table import Table
 from nacre.ports.media_links import MEDIA_FOLDER
@@ -70,7 +71,7 @@ def erase_being(being: Being, stores: Stores, progress: Progress) -> EraseReceip
         *(keys.captured(being_id), keys.conversations(being_id)),
         *(f"{home}#R", keys.known_events(being_id), keys.vectors(being_id), keys.marks(being_id)),
         *(keys.evidence(being_id), keys.recalls(being_id)),
-        *(task_partition(being_id), home),
+        *(task_partition(being_id), received_partition(being_id), home),
     ):
         delete_all(table, partition)
     stores.residue.drop_jobs(being_id)  # the index work itself was one

@@ -10,8 +10,8 @@ from typing import Literal
 from nacre.firewall.policies.compiled import from_json
 from nacre.firewall.rules.policy import Policy
 
-Pack = Literal["default", "careful"]
-PACKS: tuple[Pack, ...] = ("default", "careful")
+Pack = Literal["default", "careful", "guarded"]
+PACKS: tuple[Pack, ...] = ("default", "careful", "guarded")
 
 
 @cache
