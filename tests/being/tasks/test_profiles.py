@@ -64,3 +64,21 @@ def test_a_task_whose_tool_has_left_the_profile_is_not_run(world: World) -> None
     state = world.ask("tasks/get", {"taskId": task_id}, caller=caller_in(world, "home"))
 
     assert state["result"]["error"]["message"] == "Unknown tool: where"
+
+
+@pytest.mark.security
+def test_a_worker_that_is_older_than_profiles_refuses_the_task(world: World) -> None:
+    """It would run the call outside of the profile, as an order with every tool."""
+    Gate(world, POLICY)
+    begun_at_home(world)
+
+    @tool(task="required", blocking=True)
+    async def anywhere() -> str:
+        """Run in no profile."""
+        return "done"
+
+    world.add(anywhere)
+    world.call("anywhere")
+    heads = [item for item in world.items() if "tool" in item]
+
+    assert {item["tool"]: item["schema"] for item in heads} == {"where": 2, "anywhere": 1}

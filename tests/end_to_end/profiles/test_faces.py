@@ -210,6 +210,26 @@ def test_a_row_whose_profile_and_version_disagree_admits_nobody(gateway: World) 
         assert said == {"auth": "invalid"}
 
 
+def test_a_function_that_is_older_than_profiles_refuses_a_bound_token(gateway: World) -> None:
+    """During a deployment the authorizer may know profiles before the other functions do."""
+    authorize = authorizer_handler(gateway.laptop.tokens.lookup)
+    said: Any = authorize({"identitySource": [f"Bearer {token(gateway, 'home')}"]}, None)
+    free: Any = authorize({"identitySource": [f"Bearer {token(gateway)}"]}, None)
+
+    assert (said["context"]["auth"], said["context"]["profile"]) == ("bound", "home")
+    assert (free["context"]["auth"], "profile" in free["context"]) == ("ok", False)
+
+
+@pytest.mark.parametrize("auth", [{"auth": "ok", "profile": "home"}, {"auth": "bound"}])
+def test_the_evaluator_refuses_a_token_that_is_half_bound(
+    gateway: World, auth: dict[str, str]
+) -> None:
+    context = {**auth, "being_id": gateway.principal.being_id, "token_id": "tok_home"}
+    event = {"requestContext": {"authorizer": {"lambda": context}}, "body": "{}"}
+
+    assert policy_handler(lambda _: gateway.laptop.policies)(event, None)["statusCode"] == 401
+
+
 @pytest.mark.parametrize("face", ["laptop", "stack"])
 def test_the_evaluator_knows_the_profile_of_a_token(gateway: World, face: str) -> None:
     def ask(server: str, tool: str = "find") -> Any:
@@ -220,7 +240,7 @@ def test_the_evaluator_knows_the_profile_of_a_token(gateway: World, face: str) -
             being = gateway.principal.being_id
             return evaluator.answer(body.encode(), being, "tok_home", "home")
         context = {
-            "auth": "ok",
+            "auth": "bound",
             "being_id": gateway.principal.being_id,
             "token_id": "tok_home",
             "profile": "home",
@@ -261,7 +281,7 @@ def test_stdio_serves_a_profile_and_refuses_an_unknown_one(tmp_path: Path) -> No
             check=False,
         )
 
-    home, nobody = run("home"), run("nobody")
+    home, nobody, unset = run("home"), run("nobody"), run("")
     answers = {each["id"]: each for each in map(json.loads, home.stdout.splitlines())}
 
     assert [each["name"] for each in answers[2]["result"]["tools"]] == [
@@ -271,3 +291,5 @@ def test_stdio_serves_a_profile_and_refuses_an_unknown_one(tmp_path: Path) -> No
     assert answers[3]["error"]["message"] == "Unknown tool: mcp__office__find"
     assert (nobody.stdout, nobody.returncode != 0) == ("", True)
     assert "there is no such profile" in nobody.stderr
+    assert (unset.stdout, unset.returncode != 0) == ("", True)
+    assert "--profile names no profile" in unset.stderr

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from nacre.access.tokens.token_check import Lookup, admission
+from nacre.access.tokens.token_check import Lookup, admission, passes
 from nacre.core.clock import Clock, system_clock
 from nacre.core.errors import ForbiddenError, UnauthorizedError, UnknownBeingError
 from nacre.core.lazy_dataclasses import replace
@@ -75,7 +75,7 @@ def admit_context(
     `path_being` is the part of the path that names a Being or a profile. `base` is the address
     that was called, if it is known; an OAuth token is for one address.
 
-    Raises UnauthorizedError unless the context is `ok` and the token is for this resource.
+    Raises UnauthorizedError unless the context passes and the token is for this resource.
     Raises UnknownBeingError when a Being's id in the URL is malformed. Raises ForbiddenError when
     path, query and token name different Beings (with the same text whether or not the Being
     exists), when an API token comes without a Being, or when a token that is bound to a profile
@@ -119,7 +119,7 @@ def _is_for_this_resource(
 
 def _principal(context: Mapping[str, object]) -> Principal | None:
     """Return the principal of a complete context, else None."""
-    if context.get("auth") != "ok" or context.get("kind") not in (API, OAUTH_ACCESS):
+    if context.get("auth") != passes(context) or context.get("kind") not in (API, OAUTH_ACCESS):
         return None
     token_id, being_id, scopes = (context.get(name) for name in ("token_id", "being_id", "scopes"))
     if not (isinstance(token_id, str) and isinstance(being_id, str) and isinstance(scopes, str)):

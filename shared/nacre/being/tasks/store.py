@@ -41,6 +41,7 @@ from nacre.core.limits import TASK_KEPT_SECONDS
 from nacre.jobs.lease import Lease
 from nacre.ports.items.table import (
     EXPIRES_AT,
+    SCHEMA,
     Absent,
     Change,
     Check,
@@ -95,17 +96,18 @@ class TaskStore:
             "round": 0,
             "group": group,
         }
+        head[SCHEMA] = TASK.version if call.profile else 1
         if call.profile:
             head["profile"] = call.profile
         if "blob" in attributes:
             head["call_blob"] = attributes["blob"]
         exists = Check(Key(f"B#{being_id}", "META"), Present())
         try:
-            self.table.transact([Put(TASK.stamp(head)), Put(body), exists])
+            self.table.transact([Put(head), Put(body), exists])
         except ConditionFailedError:
             self.contents.drop(attributes)
             raise NotFoundError("there is no such Being") from None
-        return read_task(TASK.stamp(head))
+        return read_task(head)
 
     def find(self, being_id: str, task_id: str) -> Task | None:
         """Return a task; None if it is unknown or has expired."""

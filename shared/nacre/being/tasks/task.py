@@ -14,7 +14,8 @@ Status = Literal["working", "input_required", "completed", "failed", "cancelled"
 
 # The lease in the same item has its own schema version, which is 1 too. Before either gets a second
 # version, the lease needs another item.
-TASK = ItemSchema("task", 1)
+# Version 2 has a profile, which a worker that reads version 1 would not notice.
+TASK = ItemSchema("task", 2, {1: lambda item: item})
 CALL = ItemSchema("task call", 1)
 RESULT = ItemSchema("task result", 1)
 

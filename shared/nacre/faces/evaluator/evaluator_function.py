@@ -42,9 +42,10 @@ def policy_handler(policies: OpenPolicies, log_level: str = "INFO", stack: str =
         request_context = event.get("requestContext") or {}
         context = (request_context.get("authorizer") or {}).get("lambda") or {}
         being_id, token = context.get("being_id"), context.get("token_id")
-        if context.get("auth") != "ok" or not isinstance(being_id, str) or not being_id:
-            return _reply(401, REFUSED)
         profile = context.get("profile", "")
+        passes = "bound" if profile else "ok"  # as the authorizer says it
+        if context.get("auth") != passes or not isinstance(being_id, str) or not being_id:
+            return _reply(401, REFUSED)
         if not isinstance(profile, str):
             return _reply(401, REFUSED)
         return _reply(*evaluator().of_event(event, being_id, token, profile))
