@@ -16,6 +16,7 @@ from tests.protocol.surface import NOW
 ANN = Principal("ann", "being-1", FULL)
 BEN = Principal("ben", "being-1", FULL)
 ANN_ELSEWHERE = Principal("ann", "being-2", FULL)
+ANN_AT_HOME = Principal("ann", "being-1", FULL, profile="home")
 CALL = Request(1, "tools/call", {"name": "ask", "arguments": {"b": [1, {"y": 2, "x": 1}], "a": 1}})
 FIRST, SECOND, THIRD = (SigningKeys(letter * 32) for letter in (b"1", b"2", b"3"))
 
@@ -46,7 +47,7 @@ def test_the_order_of_keys_in_the_arguments_does_not_matter() -> None:
     assert states().open(sealed(), Request(2, CALL.method, params), ANN)["asked"] == ["first"]
 
 
-@pytest.mark.parametrize("caller", [BEN, ANN_ELSEWHERE, None])
+@pytest.mark.parametrize("caller", [BEN, ANN_ELSEWHERE, ANN_AT_HOME, None])
 def test_another_caller_cannot_use_it(caller: Principal | None) -> None:
     with pytest.raises(InvalidParamsError, match="belongs to another call"):
         states().open(sealed(), CALL, caller)

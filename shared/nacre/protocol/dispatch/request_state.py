@@ -114,7 +114,11 @@ class RequestStates:
 
 
 def _caller(caller: Principal | None) -> list[str]:
-    return [caller.subject, caller.being_id] if caller else []
+    """Return the caller that a state is for; a token in two profiles is two callers."""
+    if caller is None:
+        return []
+    inside = [caller.profile] if caller.profile else []
+    return [caller.subject, caller.being_id, *inside]
 
 
 def _digest(request: Request) -> str:
