@@ -122,3 +122,13 @@ def being_options(command: Function) -> Function:
         return command(*args, place=place, **others)
 
     return combined(*_OPTIONS)(run)  # type: ignore[return-value]  # the options become `place`
+
+
+def given_profile(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str:
+    """Return the profile that an option names, "" without the option; raises InvalidInputError.
+
+    An empty name, such as that of a variable that is not set, must not mean everything.
+    """
+    if name == "":
+        raise InvalidInputError("--profile names no profile; leave it out for everything")
+    return name or ""

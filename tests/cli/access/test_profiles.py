@@ -129,3 +129,42 @@ def test_a_client_is_connected_to_a_profile(nacre: Nacre) -> None:
     entry = json.loads((home / ".claude.json").read_text())["mcpServers"]["nacre"]
     assert entry["url"].endswith("/mcp/work")
     assert '"https://x.example/mcp/work"' in (home / ".codex" / "config.toml").read_text()
+
+
+@pytest.mark.security
+@pytest.mark.usefixtures("policy")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("token", "create", "--scope", "full"),
+        ("connect", "claude-code"),
+        ("policy", "explain", "search_all"),
+    ],
+)
+def test_a_profile_without_a_name_does_not_mean_everything(
+    nacre: Nacre, command: tuple[str, ...]
+) -> None:
+    """A script with a variable that is not set would hand out a token for everything."""
+    (Path.home() / ".claude.json").write_text("{}")
+    nacre("being", "create", "Ann")
+
+    refused = nacre(*command, "--profile", "")
+
+    assert (refused.code, refused.out) == (2, "")
+    assert "--profile names no profile; leave it out for everything" in refused.err.replace(
+        "\nhint: ", "; "
+    )
+    assert (Path.home() / ".claude.json").read_text() == "{}"
+    assert nacre("token", "list", "--json").json() == []
+
+
+@pytest.mark.security
+@pytest.mark.usefixtures("policy")
+def test_hooks_are_not_added_for_a_profile(nacre: Nacre) -> None:
+    (Path.home() / ".claude.json").write_text("{}")
+    nacre("being", "create", "Ann")
+
+    refused = nacre("connect", "claude-code", "--profile", "work", "--hooks")
+
+    assert "hooks recall from and capture into the whole Being" in refused.err
+    assert (Path.home() / ".claude.json").read_text() == "{}"

@@ -7,7 +7,7 @@ import click
 
 from nacre.access.scopes import SCOPES_BY_NAME, scope_name
 from nacre.access.tokens.store import TokenRecord
-from nacre.cli.being_options import Place, being_options
+from nacre.cli.being_options import Place, being_options, given_profile
 from nacre.cli.display import iso_time, json_option, show_json, show_list
 from nacre.core.clock import system_clock
 from nacre.core.errors import InvalidInputError
@@ -60,7 +60,7 @@ def token() -> None:
 @click.option("--label", default="", help="A label to recognize it by in the list.")
 @click.option(
     "--profile",
-    default="",
+    callback=given_profile,
     metavar="NAME",
     help="Bind it to a profile of the policy: it reaches nothing else.",
 )

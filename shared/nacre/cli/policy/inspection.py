@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nacre.cli.being_options import Place, being_options
+from nacre.cli.being_options import Place, being_options, given_profile
 from nacre.cli.display import json_option, show_json
 from nacre.cli.exit_codes import FAILURE, OK
 from nacre.cli.policy.call_arguments import (
@@ -111,7 +111,11 @@ def _globs(policy: Policy) -> Iterator[str]:
 @click.option("--server", default="", help="The server of the tool.")
 @received_option
 @click.option(
-    "--profile", "profile_name", default="", metavar="NAME", help="As for a caller in this profile."
+    "--profile",
+    "profile_name",
+    callback=given_profile,
+    metavar="NAME",
+    help="As for a caller in this profile.",
 )
 @click.option(
     "--kernel",

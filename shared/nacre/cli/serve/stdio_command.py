@@ -95,6 +95,8 @@ def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
         being = laptop.beings.choose(values.get("being"), owner=owner)
         # Anyone who can start this process can also use the command line.
         profile = values.get("profile", "")
+        if "profile" in values and not profile:  # such as a variable that is not set
+            raise InvalidInputError("--profile names no profile; leave it out to serve everything")
         principal = Principal(
             subject="local", being_id=being.being_id, profile=profile, scopes=FULL
         )

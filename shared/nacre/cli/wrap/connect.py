@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.being_options import Place, being_options, combined
+from nacre.cli.being_options import Place, being_options, combined, given_profile
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.exit_codes import FAILURE, OK, tell
 from nacre.cli.policy.policy_file import profile_named
@@ -48,7 +48,7 @@ _client_options = combined(
 )
 @click.option(
     "--profile",
-    default="",
+    callback=given_profile,
     metavar="NAME",
     help="Connect to this profile of the policy only.",
 )
@@ -81,6 +81,10 @@ def connect(
 
     if place.stack and not url:
         raise InvalidInputError("give the stack's URL: --url, with the value of its output McpUrl")
+    if profile and with_hooks:
+        raise InvalidInputError(
+            "hooks recall from and capture into the whole Being; leave out --hooks or --profile"
+        )
     if not names and not every:
         return _show(_installed(connector_of(place)), as_json=as_json)
     if not dry_run:
