@@ -68,6 +68,18 @@ def test_the_whole_of_a_cut_result_is_read_in_its_profile_only(tmp_path: Path) -
     ] * 2
 
 
+def test_the_audit_names_the_profile_beside_what_happened_to_a_result(tmp_path: Path) -> None:
+    limit = '[[limit]]\ntool = "find"\nresult_bytes = 1000\n'
+
+    with neighbours(tmp_path / "n", "garden", policy=BOTH + limit) as gateway:
+        gateway.ask("tools/list")
+        gateway.call("mcp__garden__find", word="pearl " * 1000)
+        mine = [each for each in gateway.records() if each.get("principal") == "tok_home"]
+
+    assert len(mine) >= 2  # the call, and that its result was cut
+    assert [each.get("profile") for each in mine] == ["home"] * len(mine)
+
+
 def test_get_context_names_the_tools_of_the_profile(tmp_path: Path) -> None:
     own = '[profile.family]\nservers = ["nacre", "garden"]\n'
     with neighbours(tmp_path / "n", "garden", "office", policy=own + ALL) as gateway:

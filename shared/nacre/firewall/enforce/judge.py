@@ -298,6 +298,8 @@ class Judge:
         principal: dict[str, Any] = (
             {} if call is None else {"principal": call.principal, "being": call.being}
         )
+        if call is not None and call.profile:
+            more["fields"] = {**more.get("fields", {}), "profile": call.profile}
         entry = AuditEntry(
             outcome=outcome, server=self.server, method=method, sender=sender, **principal, **more
         )

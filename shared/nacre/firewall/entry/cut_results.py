@@ -59,7 +59,12 @@ class CutResults:
             "note",
             method,
             sender="server",
-            call=Call(subject=subject, principal=_caller(context), being=_being(context)),
+            call=Call(
+                subject=subject,
+                principal=_caller(context),
+                being=_being(context),
+                profile=context.principal.profile if context.principal else "",
+            ),
             request=None if context.request_id is None else str(context.request_id),
             note=f"a result of {size:,} bytes {note} ({limit.matching.origin})",
         )

@@ -200,4 +200,5 @@ def _caller(method: str, context: Context) -> Call:
         subject=Subject("method", method, "", {}),
         principal=principal.subject if principal else "local",
         being=principal.being_id if principal else "",
+        profile=principal.profile if principal else "",
     )
