@@ -12,12 +12,18 @@ from nacre.being.orders.order.deadline import OrderDeadline
 from nacre.being.orders.order.toolbox import Toolbox
 from nacre.being.orders.sessions.session import session_key_for
 from nacre.core.errors import ForbiddenError
+from nacre.core.origins import external
+from nacre.firewall.enforce.large_calls import Deciding, read_call
+from nacre.firewall.entry.noted_results import NotedResults
+from nacre.firewall.rules.rule import NOWHERE
+from nacre.ports.untrusted_results import Holder
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, Principal
 from nacre.protocol.surface import part_of
 from nacre.sdk.tool_server import ToolServer
 from tests.end_to_end.profiles.neighbours import BOTH, WORK, inside, neighbours
-from tests.scaffolding.gateway_world import EVERYTHING_GOES, World
+from tests.firewall.deciding import policy as policy_of_text
+from tests.scaffolding.gateway_world import EVERYTHING_GOES, MODERN, World
 
 pytestmark = pytest.mark.security
 
@@ -78,6 +84,57 @@ def test_the_audit_names_the_profile_beside_what_happened_to_a_result(tmp_path: 
 
     assert len(mine) >= 2  # the call, and that its result was cut
     assert [each.get("profile") for each in mine] == ["home"] * len(mine)
+
+
+@pytest.mark.parametrize("action", ["deny", "prompt"])
+def test_a_reason_names_no_server_of_another_profile(tmp_path: Path, action: str) -> None:
+    """A token receives results of another server by a shared memory, or in two profiles."""
+    tainted = f"""
+[[profile.home.rule]]
+action = "{action}"
+tool = "change"
+origin = "external:office"
+"""
+    home = '[profile.home]\nservers = ["garden"]\n'
+    policy = BOTH.replace(home, home + tainted) + WORK
+    with neighbours(tmp_path / "n", "garden", "office", policy=policy) as gateway:
+        gateway.ask("tools/list")
+        ledger = NotedResults(gateway.laptop.ports.data)
+        holder = Holder(gateway.principal.being_id, gateway.principal.subject)
+        for server in ("office", "zoo", "garden"):
+            ledger.note(holder, external(server), gateway.laptop.ports.clock())
+        params = {"name": "mcp__garden__change", "arguments": {"word": "pearl"}}
+        asked: dict[str, object] = {"elicitation": {"form": {}}}
+        said = gateway.answer("tools/call", params, version=MODERN, capabilities=asked).decode()
+        record = gateway.records()[-1]
+
+    assert "received before: external, external:garden)" in said
+    assert "office" not in said
+    assert "zoo" not in said
+    assert record["received"] == ["external:garden", "external:office", "external:zoo"]
+
+
+def test_another_process_that_decides_names_no_server_of_another_profile() -> None:
+    """A large call is decided where its arguments are read."""
+    home = '[profile.home]\nservers = ["garden"]\n'
+    rule = '[[rule]]\naction = "deny"\ntool = "change"\ntainted = true\n'
+    inside_home = policy_of_text(home + rule).profile("home").policy
+    origins = frozenset({"external:office", "external:garden"})
+    deciding = Deciding(inside_home, NOWHERE, "garden", {}, "change", origins)
+    raw = json.dumps(
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "change", "arguments": {"word": "pearl"}},
+        }
+    )
+    head = {"lines": None, "encodes": False, "deciding": json.loads(json.dumps(deciding.encoded()))}
+    reply = read_call(raw.encode(), head, lambda _: (b"", b""))
+    assert reply is not None
+
+    text = reply[0]["summary"]["decision"]["text"]
+    assert text == "Blocked by policy (rule 1) (received before: external, external:garden)"
 
 
 def test_get_context_names_the_tools_of_the_profile(tmp_path: Path) -> None:

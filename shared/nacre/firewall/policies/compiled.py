@@ -47,7 +47,9 @@ def to_json(policy: Policy) -> str:
             for profile in policy.profiles
         ],
     )
-    return _dump({"format": FORMAT, "digest": policy.digest, "source": policy.source, **body})
+    servers = {} if policy.servers is None else {"servers": policy.servers}
+    head = {"format": FORMAT, "digest": policy.digest, "source": policy.source, **servers}
+    return _dump({**head, **body})
 
 
 def from_json(text: str) -> Policy:
@@ -57,6 +59,7 @@ def from_json(text: str) -> Policy:
         if document.pop("format") != FORMAT:
             raise PolicyError("is of another format", source="compiled policy", hint=_HINT)
         digest, source = document.pop("digest"), document.pop("source")
+        servers = document.pop("servers", None)  # of a profile
         if _digest(document) != digest:
             raise PolicyError("was changed", source=source, hint=_HINT)
         policy = Policy(
@@ -67,6 +70,7 @@ def from_json(text: str) -> Policy:
             secrets=SecretsSection(**_section(document["secrets"])),
             settings=Settings(**document["settings"]),
             limits=tuple([_limit(*fields) for fields in document.get("limits", ())]),
+            servers=None if servers is None else tuple(servers),
         )
         if "profiles" not in document:
             return policy
@@ -182,7 +186,7 @@ def _profile(
         settings=policy.settings,
         limits=policy.limits,
     )
-    return Profile(name, servers, tools, rules, inside)
+    return Profile(name, servers, tools, rules, replace(inside, servers=servers))
 
 
 def _test(

@@ -117,8 +117,11 @@ class Engine:
     the cost of a decision hardly depends on the number of rules.
     """
 
-    def __init__(self, rules: Sequence[Rule], where: Surroundings) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], where: Surroundings, named: Collection[str] | None = None
+    ) -> None:
         self.rules = tuple(rules)
+        self._named = named  # the servers that texts may name, None for all
         self.where = where = _with_slashes(where)
         self._own = where._replace(opens_files=False)
         self.conditions: list[tuple[Condition, ...]] = [
@@ -145,7 +148,9 @@ class Engine:
             return NO_RULE
         decision = self._decisions[position] if is_sure else _prompt(self.rules[position])
         if subject.received and self._reads_origins[position]:
-            return replace(decision, text=f"{decision.text} ({said(subject.received)})")
+            return replace(
+                decision, text=f"{decision.text} ({said(subject.received, self._named)})"
+            )
         return decision
 
     def position_of(self, subject: Subject) -> int | None:

@@ -132,7 +132,10 @@ MAX_ENGINES = 64  # one for each place where servers run
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One policy. `digest` depends on its meaning only, not on comments and blanks."""
+    """One policy. `digest` depends on its meaning only, not on comments and blanks.
+
+    The policy that decides in a profile has its `servers`; the text of a decision names no other.
+    """
 
     digest: str
     source: str
@@ -142,6 +145,7 @@ class Policy:
     settings: Settings = field(default_factory=Settings)
     limits: "tuple[Limit, ...]" = ()
     profiles: "tuple[Profile, ...]" = ()
+    servers: tuple[str, ...] | None = None
     _engines: "BoundedCache[Surroundings, Engine]" = field(
         default_factory=lambda: BoundedCache(MAX_ENGINES), init=False, repr=False, compare=False
     )
@@ -164,6 +168,6 @@ class Policy:
             # A list of tools is decided by names alone, and does not wait for what reads arguments.
             from nacre.firewall.rules.evaluate import Engine  # noqa: PLC0415
 
-            engine = Engine(self.rules, where)
+            engine = Engine(self.rules, where, self.servers)
             self._engines[where] = engine
         return engine

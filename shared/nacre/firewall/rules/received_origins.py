@@ -41,8 +41,16 @@ def names(pattern: str, origin: str) -> bool:
     return matches(pattern, origin) if colon else origin.partition(":")[0] == kind
 
 
-def said(received: Collection[str]) -> str:
-    """Return the received origins in words, for the person who is asked about a call."""
-    origins = sorted(received)
+def said(received: Collection[str], servers: Collection[str] | None = None) -> str:
+    """Return the received origins in words, for the person who is asked about a call.
+
+    Servers that are not among `servers` are not named, and not counted.
+    """
+    origins = sorted({_nameable(origin, servers) for origin in received})
     more = f" and {len(origins) - _SHOWN} more" if len(origins) > _SHOWN else ""
     return f"received before: {', '.join(origins[:_SHOWN])}{more}"
+
+
+def _nameable(origin: str, servers: Collection[str] | None) -> str:
+    kind, _, source = origin.partition(":")
+    return origin if servers is None or kind != EXTERNAL or source in servers else EXTERNAL
