@@ -134,6 +134,8 @@ def test_a_conversation_of_the_older_generation_keeps_its_session_and_version() 
         assert await client.ask(request(1, "tools/call", CALL)) == response(
             1, {"content": [{"type": "text", "text": "done"}]}
         )
+        # The stream is opened beside the calls, and no longer once the input has ended.
+        await client.until(lambda: any(each.method == "GET" for each in client.remote.received))
         client.end()
         await client.running
         seen = [
