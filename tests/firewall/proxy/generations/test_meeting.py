@@ -277,3 +277,106 @@ def test_no_result_of_a_server_ends_the_proxy(name: str, odd: Any, method: str) 
         ends.says(request(2, "tools/call", modern(sent))).serves(response(2, text("done")))
 
         assert ends.heard()[-1]["id"] == 2
+
+
+def opened(ends: Ends) -> list[Any]:
+    """Answer the proxy's `initialize`, and return all else that has reached the server."""
+    others = []
+    for message in ends.reached():
+        if message.get("method") == "initialize":
+            ends.serves(response(message["id"], OLD_OPENING))
+        else:
+            others.append(message)
+    return [*others, *ends.reached()]
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("moment", ["before", "probed", "opening"])
+def test_a_request_that_is_cancelled_while_both_meet_is_not_made_again(moment: str) -> None:
+    cancelled = told("notifications/cancelled", requestId=1)
+    called = call(1, meta=modern({})["_meta"])
+    if moment == "probed":
+        ends = Ends().says(called).serves(error(1, -32602))
+        probe = ends.reached()[-1]
+        ends.says(cancelled).serves(error(probe["id"], -32601))
+    else:
+        ends = Ends().says(request("d", "server/discover", modern({})), called)
+        if moment == "before":
+            ends.says(cancelled)
+        ends.serves(error("d", -32601))
+        if moment == "opening":
+            ends.says(cancelled)
+        ends.serves(error(1, -32602))
+        ends.server[:2] = []
+
+    reached = opened(ends)
+
+    assert "tools/call" not in [message["method"] for message in reached]
+    assert cancelled in reached
+    ends.says(call(2, meta=modern({})["_meta"]))
+    assert "tools/call" in [message["method"] for message in opened(ends)]
+
+
+@pytest.mark.parametrize("learnt", ["result", "discovery"])
+def test_a_withheld_request_is_made_again_however_the_generation_is_learnt(learnt: str) -> None:
+    ends = Ends().says(call(1, meta=modern({})["_meta"])).serves(error(1, -32602))
+    probe = ends.reached()[-1]
+
+    if learnt == "result":
+        ends.says(call(2, meta=modern({})["_meta"])).serves(response(2, text("done")))
+    else:
+        ends.says(request(2, "server/discover", modern({}))).serves(error(2, -32601))
+    ends.serves(error(probe["id"], -32601))
+
+    assert opened(ends)[-1] == call(1)
+    ends.serves(response(1, text("done")))
+    assert [message["id"] for message in ends.heard()] == [2, 1]
+
+
+@pytest.mark.parametrize("is_newer", [True, False])
+def test_an_opening_is_answered_once_though_a_probe_is_answered_before_it(is_newer: bool) -> None:
+    ends = Ends().says(call(1, meta=modern({})["_meta"])).serves(error(1, -32602))
+    probe = ends.reached()[-1]
+    ends.says(request(0, "initialize", OPENING))
+
+    ends.serves(response(probe["id"], NEW_OPENING))
+
+    assert ends.heard() == [error(1, -32602)]
+    if is_newer:
+        ends.serves(error(0, -32601))
+        ends.serves(response(ends.reached()[-1]["id"], NEW_OPENING))
+    else:
+        ends.serves(response(0, OLD_OPENING))
+    assert [message["id"] for message in ends.heard()] == [0]
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+def test_a_client_that_has_waited_too_long_may_open_an_old_server_itself(is_late: bool) -> None:
+    ends = Ends().says(request("d", "server/discover", modern({}))).serves(error("d", -32601))
+    _, own = ends.reached()
+    if is_late:
+        ends.serves(response(own["id"], OLD_OPENING))
+        assert [message["id"] for message in ends.heard()] == ["d"]
+        ends.reached()
+
+    ends.says(request(0, "initialize", OPENING))
+    if not is_late:
+        ends.serves(response(own["id"], OLD_OPENING))
+    ends.serves(response(0, OLD_OPENING))
+
+    assert ends.reached() == [request(0, "initialize", OPENING)]
+    assert ends.heard() == [response(0, OLD_OPENING)]
+    ends.says(ODD).serves(response(7, text("done")))
+    assert (ends.server, ends.client) == ([ODD], [encoded(response(7, text("done")))])
+
+
+@pytest.mark.security
+def test_a_client_that_opens_an_old_server_itself_is_decided_about() -> None:
+    ends = before_old(Scene(SEED)).says(request(0, "initialize", OPENING))
+    ends.serves(response(0, OLD_OPENING)).reached()
+    ends.heard()
+
+    (denied,) = ends.says(ODD).heard()
+
+    assert denied["result"]["isError"] is True
+    assert ends.server == []

@@ -494,3 +494,21 @@ def test_the_audit_names_the_translated_messages() -> None:
     methods = [entry.method for entry in scene.audit.entries]
     assert methods[:3] == ["server/discover", "initialize", "initialize"]
     assert methods[-1] == "tools/call"
+
+
+@pytest.mark.security
+def test_subscriptions_have_limits() -> None:
+    ends = before_old()
+    wants = {"notifications": {"toolsListChanged": True}}
+    uris = {"notifications": {"resourceSubscriptions": [f"a:{n}" for n in range(65)]}}
+
+    (refused,) = ends.says(request("many", "subscriptions/listen", modern(uris))).heard()
+    assert refused["error"]["code"] == -32602
+    assert ends.reached() == []
+
+    for number in range(1024):
+        ends.says(request(number, "subscriptions/listen", modern(wants)))
+    ends.heard()
+    (refused,) = ends.says(request(1024, "subscriptions/listen", modern(wants))).heard()
+    assert refused["error"]["code"] == -32602
+    assert len(ends.serves(told("notifications/tools/list_changed")).heard()) == 1024

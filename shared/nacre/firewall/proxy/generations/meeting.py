@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from nacre.core.errors import MalformedMessageError
-from nacre.firewall.enforce.message import Key, Wire
+from nacre.firewall.enforce.message import Key, Wire, cancelled_id
 from nacre.firewall.proxy.generations.steps import (
     Step,
     error_code,
@@ -96,6 +96,12 @@ class Meeting:
             self._asked[key(wire.id)] = wire
         elif wire.kind == "request" and not self._asked:
             self.is_over = True
+        elif wire.method == "notifications/cancelled" and wire.kind == "notification":
+            # What the client has given up is not made again in another generation.
+            cancelled = cancelled_id(raw)
+            if cancelled is not None:
+                self._asked.pop(cancelled, None)
+                self._withheld.pop(cancelled, None)
 
     def hears(self, raw: bytes) -> None:
         """Look at a message of the server before the guard decides about it."""
@@ -195,16 +201,20 @@ class Meeting:
         opening = next((wire for wire in self._asked.values() if wire.method == "initialize"), None)
         if opening is None:
             if heard.error is not None and error_code(heard.error) not in _MODERN_ERRORS:
-                return self._newer_client(again=list(self._withheld))
+                return self._newer_client(again=[])
             if heard.error is None and not _knows(heard):
-                return self._newer_client(again=list(self._withheld))
+                return self._newer_client(again=[])
+        elif key(opening.id) not in self._withheld:
+            self._probe = None  # its answer is still to come, and may ask again
+            return self.ended()
         elif passed.error is None and _knows(passed):
             from nacre.firewall.proxy.generations.older_client import OlderClient  # noqa: PLC0415 - see above
 
-            self._withheld.clear()
+            del self._withheld[key(opening.id)]
+            withheld = self.ended()
             translation = OlderClient(opening, passed.result)
             self._translation = translation
-            return translation.begin(opening)
+            return [*withheld, *translation.begin(opening)]
         self.is_over = True
         return self.ended()
 
@@ -215,14 +225,16 @@ class Meeting:
     def _newer_client(self, again: list[Key]) -> list[Step]:
         from nacre.firewall.proxy.generations.newer_client import NewerClient  # noqa: PLC0415 - see above
 
-        translation = NewerClient()
+        translation = NewerClient(probe=self._probe)
         self._translation = translation
+        again = [*(id_ for id_ in self._withheld if id_ in self._asked), *again]
+        for id_ in again:
+            self._withheld.pop(id_, None)
         early: Mapping[Key, bytes] = {
             id_: wire.raw for id_, wire in self._asked.items() if id_ not in again
         }
         repeated = [self._asked[id_].raw for id_ in again]
-        self._withheld.clear()
-        return translation.begin(early, repeated)
+        return [*self.ended(), *translation.begin(early, repeated)]
 
 
 def _untranslatable(raw: bytes, kind: str) -> list[Step]:

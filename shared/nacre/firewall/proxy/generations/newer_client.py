@@ -20,6 +20,7 @@ from nacre.core.errors import (
 )
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import (
+    FOLLOWED_RESOURCES,
     LARGE_RESULT_BYTES,
     MAX_IN_FLIGHT,
     PARKED_CALLS,
@@ -126,9 +127,12 @@ class _Listening:
 
 
 class NewerClient:
-    """Translates the messages of one session. `tick` returns the time in seconds."""
+    """Translates the messages of one session. `tick` returns the time in seconds.
 
-    def __init__(self, tick: Callable[[], float] = monotonic) -> None:
+    The answer to `probe`, a request of the proxy itself, reaches nobody.
+    """
+
+    def __init__(self, tick: Callable[[], float] = monotonic, *, probe: Key | None = None) -> None:
         self._tick = tick
         self._prefix = f"nacre-{secrets.token_hex(6)}"
         self._number = 0
@@ -140,7 +144,8 @@ class NewerClient:
         self._running: dict[Key, _Running] = {}
         self._parked: dict[str, _Running] = {}
         self._listening: dict[Key, _Listening] = {}
-        self._own: set[str] = set()
+        self._own: set[Key] = set() if probe is None else {probe}
+        self._has_fallen_back = False
         self._roots: list[_Question] = []  # that the server asked for outside any call
         self._level: str | None = None
 
@@ -161,11 +166,15 @@ class NewerClient:
 
     def from_client(self, raw: bytes) -> list[Step]:
         """Translate a message of the client."""
+        if self._has_fallen_back:
+            return [Step("server", raw)]
         wire = wire_of(raw)
         if wire is None:
             return self._unread(raw)
         if wire.method is None:
             return [Step("server", raw)]
+        if wire.method == "initialize" and wire.id is not None and META_VERSION not in wire.meta:
+            return self._fall_back(raw)
         if wire.id is None:
             return self._notified(wire)
         id_ = key(wire.id)
@@ -173,6 +182,16 @@ class NewerClient:
             return self._requested(wire, id_)
         except NacreError as error:
             return [Step("client", refused(id_, error, modern=True))]
+
+    def _fall_back(self, raw: bytes) -> list[Step]:
+        """Let a client that has waited too long for the server open the session itself."""
+        self._has_fallen_back = True
+        self._waiting.clear()
+        self._early.clear()
+        given_up = [step for state in list(self._parked) for step in self._given_up(state)]
+        self._listening.clear()
+        self._roots.clear()
+        return [*given_up, Step("server", raw)]
 
     def _unread(self, raw: bytes) -> list[Step]:
         if raw.lstrip()[:1] == b"[":
@@ -277,6 +296,8 @@ class NewerClient:
 
     def _cancelled(self, id_: Key, reason: object) -> list[Step]:
         self._waiting = [raw for raw in self._waiting if _id_in(raw) != id_]
+        if self._early.pop(id_, None) is not None:  # it is not made again
+            return [Step("server", cancellation(id_, reason))]
         listening = self._listening.pop(id_, None)
         if listening is not None:
             others = {uri for other in self._listening.values() for uri in other.uris}
@@ -390,8 +411,12 @@ class NewerClient:
     # Subscriptions.
 
     def _listen(self, id_: Key, params: dict[str, Any]) -> list[Step]:
+        if len(self._listening) >= MAX_IN_FLIGHT:
+            raise InvalidParamsError(f"{MAX_IN_FLIGHT} subscriptions are open already")
         named = plain(params)
         uris = Wanted.of(named).uris
+        if len(uris) > FOLLOWED_RESOURCES:
+            raise InvalidParamsError(f"a subscription follows {FOLLOWED_RESOURCES} resources")
         offers, notifications = self._offers(), named["notifications"]
         kinds = {
             method: name
@@ -423,6 +448,10 @@ class NewerClient:
 
     def from_server(self, raw: bytes) -> list[Step]:
         """Translate a message that the guard lets pass to the client."""
+        if self._has_fallen_back:
+            id_ = _answered_id(raw)
+            is_own = id_ is not None and (id_ == self._opening or id_ in self._own)
+            return [] if is_own else [Step("client", raw)]
         if len(raw) >= LARGE_RESULT_BYTES:
             large = self._large(raw)
             if large is not None:
@@ -443,6 +472,8 @@ class NewerClient:
 
     def asked(self, raw: bytes, about: bytes) -> list[Step]:
         """Take a question of the guard about a message that it holds."""
+        if self._has_fallen_back:
+            return [Step("client", raw)]
         message, wire = wire_of(about), wire_of(raw)
         if message is None or wire is None or message.id is None:
             return []
@@ -469,7 +500,7 @@ class NewerClient:
         if id_ == self._opening and self._offer is None:
             return self._opened(wire)
         if id_ in self._own:
-            self._own.discard(str(id_))
+            self._own.discard(id_)
             return []
         early = self._early.pop(id_, None)
         if early is not None:
@@ -676,6 +707,16 @@ def _marked(raw: bytes) -> bytes | None:
 def _id_in(raw: bytes) -> Key | None:
     wire = wire_of(raw)
     return None if wire is None or wire.id is None else key(wire.id)
+
+
+def _answered_id(raw: bytes) -> Key | None:
+    """Return the id of the request that a message answers; None for other messages."""
+    id_ = id_of_large_response(raw) if len(raw) >= LARGE_RESULT_BYTES else None
+    if id_ is not None:
+        return key(id_)
+    wire = wire_of(raw)
+    is_answer = wire is not None and wire.kind == "response" and wire.id is not None
+    return key(wire.id) if wire is not None and is_answer else None
 
 
 def _is_same(left: object, right: object) -> bool:
