@@ -5,9 +5,11 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from tests.firewall.guarding import Scene, modern, notification, request, response
 from tests.firewall.proxy.generations.ends import ASKS, META, NEW_OPENING, OLD_OPENING
-from tests.firewall.proxy.http_world import Received, World, answer_to, events, run
+from tests.firewall.proxy.http_world import Json, Received, World, answer_to, events, run
 
 FORM = {
     "message": "Who is there?",
@@ -303,3 +305,54 @@ def test_what_both_speak_passes_as_it_is() -> None:
         newer(1, "completion/complete")
     ]
     assert f"{META}protocolVersion".encode() in world.remote.received[0].body
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("token", [1.5, -0.0, 1e300, "x", True, [1], {}])
+@pytest.mark.parametrize("place", ["progress", "subscription", "client"])
+def test_no_odd_token_ends_the_session_of_others(place: str, token: Any) -> None:
+    class Server(OldServer):
+        async def answer(self, received: Received, message: Any) -> None:
+            told: Json = {"progressToken": token, "progress": 1}
+            if place == "subscription":
+                told = {"_meta": {f"{META}subscriptionId": token}}
+            elif place == "client":
+                told["progressToken"] = message["params"]["_meta"]["progressToken"]
+            method = "odd" if place == "subscription" else "progress"
+            await received.begin()
+            await received.event(notification(f"notifications/{method}", told))
+            await received.event(answer_to(message, {"content": []}))
+            await received.end()
+
+    async def scenario(world: World) -> None:
+        await world.post_modern(newer("d", "server/discover"))
+        own = {"progressToken": token} if place == "client" else {}
+        reply = await world.post_modern(newer(1, "tools/call", CALL, **own))
+
+        assert '"resultType":"complete"' in reply.text
+
+    run(scenario, play=Server().play)
+
+
+@pytest.mark.security
+def test_newer_clients_with_other_headers_share_no_session() -> None:
+    async def scenario(world: World) -> None:
+        for number, key in enumerate(("ann", "ann", "bob", "ann")):
+            trace = {"x-api-key": key, "traceparent": f"00-{number}"}
+            found = await world.post_modern(newer("d", "server/discover"), **trace)
+            assert found.status_code == 200
+            await world.post_modern(newer(1, "tools/call", CALL), **trace)
+        await world.post_modern(newer("d", "server/discover"))
+        await world.post_modern(newer(1, "tools/call", CALL))
+
+    world = before_old(scenario)
+
+    def keys(method: str) -> list[str | None]:
+        return [
+            received.headers.get("x-api-key")
+            for received in world.remote.received
+            if received.body and received.json.get("method") == method
+        ]
+
+    assert keys("tools/call") == ["ann", "ann", "bob", "ann", None]
+    assert keys("initialize") == ["ann", "bob", None]

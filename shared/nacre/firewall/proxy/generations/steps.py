@@ -32,6 +32,14 @@ def key(id_: Id | None) -> Key:
     return key_of(id_)
 
 
+def key_or_none(value: object) -> Key | None:
+    """Return a value that may be an id, such as a token for progress, in the same way."""
+    try:
+        return key_of(value) if isinstance(value, str) else None
+    except ValueError:  # a number that is no valid id
+        return None
+
+
 def params_of(wire: Wire) -> dict[str, Any]:
     """Return the parameters of a message, empty if there are none."""
     return wire.params if type(wire.params) is dict else {}

@@ -1,7 +1,7 @@
 """Clients of a reverse proxy before a server of another generation.
 
 Each works through a bridge, as a client on standard input does. Clients of the stateless generation
-that say the same of themselves share one, so their ids are replaced by unique ones.
+that say the same of themselves, in headers too, share one, so unique ids replace their own.
 """
 
 import asyncio
@@ -20,10 +20,13 @@ from nacre.firewall.enforce.message import Key, Wire
 from nacre.firewall.enforce.mirrored_headers import checked_mirrors
 from nacre.firewall.proxy.generations.steps import (
     cancellation,
+    encoded,
     encoded_key,
     error_code,
     key,
+    key_or_none,
     params_of,
+    plain,
     wire_of,
 )
 from nacre.firewall.proxy.http.forwarded_headers import LAST_EVENT, STREAM_HEADERS
@@ -44,6 +47,12 @@ from nacre.protocol.versions import (
 
 _HEARTBEAT_SECONDS = 15.0
 _LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
+_OF_ONE_REQUEST = frozenset(
+    (
+        *("accept", "content-type", SESSION, LAST_EVENT, "date", "traceparent", "tracestate"),
+        *("baggage", "b3", "x-request-id", "x-correlation-id", "x-amzn-trace-id"),
+    )
+)
 _LOST = "the server has ended the session; connect again"
 # The statuses of errors in the newer generation; the others come with 200.
 _STATUSES: Mapping[int | None, int] = {
@@ -211,8 +220,8 @@ class TranslatedSession:
         if wire.method == "notifications/progress" and isinstance(params.get("progressToken"), str):
             return self._by_token(wire, params["progressToken"])
         subscription = wire.meta.get(META_SUBSCRIPTION)
-        if isinstance(subscription, str):
-            id_ = key(subscription)
+        id_ = key_or_none(subscription)
+        if id_ is not None:
             post = self._posts.get(id_)
             if post is not None and post.id != id_:
                 path = ("params", "_meta", META_SUBSCRIPTION)
@@ -222,11 +231,12 @@ class TranslatedSession:
 
     def _by_token(self, wire: Wire, token: Any) -> tuple[Key | None, bytes]:
         if self._number:  # the tokens are the unique ids
-            post = self._posts.get(key(token))
+            id_ = key_or_none(token)
+            post = None if id_ is None else self._posts.get(id_)
             if post is None or not isinstance(post.token, str):
-                return key(token), wire.raw
-            spelled = encoded_key(key(post.token))
-            return key(token), with_value(wire.raw, ("params", "progressToken"), spelled)
+                return id_, wire.raw
+            spelled = encoded(plain(post.token))
+            return id_, with_value(wire.raw, ("params", "progressToken"), spelled)
         ids = (id_ for id_, post in self._posts.items() if post.token == token)
         return next(ids, None), wire.raw
 
@@ -265,7 +275,8 @@ class TranslatedSessions:
     def shared(self, caller: str, wire: Wire, headers: Mapping[str, str]) -> TranslatedSession:
         """Return the session of newer clients that say of themselves what this request does."""
         said = [wire.meta.get(META_CAPABILITIES), wire.meta.get(META_CLIENT)]
-        name = (caller, digest(said))
+        # The server gets the headers of the session, such as a key, so no other client may use it.
+        name = (caller, digest([*said, _passed_on(headers)]))
         return self._use(name) or self._begin(name, headers)
 
     def begin(self, caller: str, headers: Mapping[str, str]) -> tuple[str, TranslatedSession]:
@@ -297,14 +308,11 @@ class TranslatedSessions:
     def _begin(self, name: tuple[str, str], headers: Mapping[str, str]) -> TranslatedSession:
         if len(self._sessions) >= PROXY_CONVERSATIONS:
             self.forget(*next(iter(self._sessions)))
-        passed_on = {
-            header: value
-            for header, value in headers.items()
-            if header not in ("accept", "content-type", SESSION, LAST_EVENT)
-        }
         guard = self._new_guard(name[0]).for_another_conversation()
         guard.begin_session()
-        session = TranslatedSession(guard, self._server.with_headers(passed_on), self._warn)
+        session = TranslatedSession(
+            guard, self._server.with_headers(_passed_on(headers)), self._warn
+        )
         self._sessions[name] = session
         return session
 
@@ -317,6 +325,11 @@ def read_post(request: HttpRequest) -> Wire:
     if wire.kind == "request" and wire.is_modern:
         checked_mirrors(wire.raw, request.headers, {})
     return wire
+
+
+def _passed_on(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of a client's request that go with all requests of its session."""
+    return {name: value for name, value in headers.items() if name not in _OF_ONE_REQUEST}
 
 
 async def _next(queue: "asyncio.Queue[Any]") -> Any:
