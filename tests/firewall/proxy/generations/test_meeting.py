@@ -380,3 +380,18 @@ def test_a_client_that_opens_an_old_server_itself_is_decided_about() -> None:
 
     assert denied["result"]["isError"] is True
     assert ends.server == []
+
+
+@pytest.mark.parametrize("is_in_batch", [True, False])
+def test_a_batch_waits_no_longer_for_a_call_that_is_cancelled(is_in_batch: bool) -> None:
+    ends = Ends().says(request(0, "initialize", {**OPENING, "protocolVersion": "2025-03-26"}))
+    ends.serves(response(0, OLD_OPENING)).heard()
+    cancelled = told("notifications/cancelled", requestId=2)
+    ends.says([call(1), call(2), *([cancelled] if is_in_batch else [])])
+    if not is_in_batch:
+        ends.serves(response(1, text("a"))).says(cancelled)
+    else:
+        ends.serves(response(1, text("a")))
+
+    assert ends.heard() == [[response(1, text("a"))]]
+    assert ends.reached()[-1] == cancelled

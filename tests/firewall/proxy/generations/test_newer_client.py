@@ -512,3 +512,20 @@ def test_subscriptions_have_limits() -> None:
     (refused,) = ends.says(request(1024, "subscriptions/listen", modern(wants))).heard()
     assert refused["error"]["code"] == -32602
     assert len(ends.serves(told("notifications/tools/list_changed")).heard()) == 1024
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    ("offered", "is_asked"), [({}, False), ({"form": {}}, False), ({"url": {}}, True)]
+)
+def test_a_client_that_opens_no_urls_is_asked_to_open_none(
+    offered: dict[str, Any], is_asked: bool
+) -> None:
+    ends = before_old(None, elicitation={"url": {}})
+    ends.says(call(1, meta=modern({}, elicitation=offered)["_meta"])).reached()
+    asked = {"mode": "url", "url": "https://login.example/", "message": "m", "elicitationId": "e"}
+
+    ends.serves(request("q", "elicitation/create", asked))
+
+    declined = [] if is_asked else [response("q", {"action": "decline"})]
+    assert (len(ends.heard()), ends.reached()) == (int(is_asked), declined)

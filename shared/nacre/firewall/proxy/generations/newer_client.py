@@ -32,6 +32,7 @@ from nacre.firewall.enforce.json_edits import members_at, with_members, with_val
 from nacre.firewall.enforce.message import DECIDED_DOWN, DECIDED_UP, LISTS, Key, Wire, parse
 from nacre.firewall.proxy.generations.steps import (
     Step,
+    can_answer,
     cancellation,
     encoded,
     encoded_key,
@@ -45,7 +46,7 @@ from nacre.firewall.proxy.generations.steps import (
 )
 from nacre.firewall.proxy.upstream.message_ids import id_of_large_response
 from nacre.protocol.changes import Wanted
-from nacre.protocol.context import LOG_LEVELS, capability_of
+from nacre.protocol.context import LOG_LEVELS
 from nacre.protocol.encoded_results import Spelled
 from nacre.protocol.messages import answer
 from nacre.protocol.results import Results, cacheable
@@ -323,7 +324,7 @@ class NewerClient:
             return []
         if (
             running is None
-            or capability_of(question.method) not in running.capabilities
+            or not can_answer(running.capabilities, question.method, question.params)
             or running.asked >= UPSTREAM_QUESTIONS
         ):
             return [Step("server", _declined(question))]

@@ -21,6 +21,7 @@ from nacre.firewall.enforce.message import DECIDED_DOWN, Key, Wire
 from nacre.firewall.proxy.generations.batches import Batches
 from nacre.firewall.proxy.generations.steps import (
     Step,
+    can_answer,
     cancellation,
     encoded,
     encoded_key,
@@ -343,7 +344,7 @@ class OlderClient:
                 return self._ended(running, "the server asks for something that no client supports")
             params = question.get("params")
             params = params if isinstance(params, dict) else {}
-            if not self._can(method, params):
+            if not can_answer(self._capabilities, method, params):
                 if method != "elicitation/create":
                     return self._ended(running, f"the client has no '{capability_of(method)}'")
                 running.answers[name] = b'{"action":"decline"}'
@@ -354,12 +355,6 @@ class OlderClient:
             steps.append(Step("client", request(id_, method, params)))
         self._questions.update(dict.fromkeys(running.names, running))
         return steps or self._again(running)
-
-    def _can(self, method: str, params: Mapping[str, Any]) -> bool:
-        offered = self._capabilities.get(capability_of(method))
-        if not isinstance(offered, dict):
-            return False
-        return params.get("mode") != "url" or "url" in offered
 
     def _replied(self, wire: Wire) -> list[Step]:
         """Take the client's answer to a question."""

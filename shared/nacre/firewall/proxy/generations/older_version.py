@@ -5,6 +5,7 @@ asks for it, so the client gets the version that it named, and its batches are t
 """
 
 from nacre.firewall.enforce.json_edits import with_value
+from nacre.firewall.enforce.message import cancelled_id
 from nacre.firewall.proxy.generations.batches import Batches
 from nacre.firewall.proxy.generations.steps import Step, encoded
 
@@ -28,9 +29,13 @@ class OlderVersion:
 
     def from_client(self, raw: bytes) -> list[Step]:
         """Take a batch apart."""
-        if not self._batches.is_batch(raw):
-            return [Step("server", raw)]
-        return [Step("server", part) for part in self._batches.parts(raw)]
+        parts = self._batches.parts(raw) if self._batches.is_batch(raw) else [raw]
+        steps = [Step("server", part) for part in parts]
+        for part in parts:
+            cancelled = cancelled_id(part)
+            if cancelled is not None:  # its answer does not come
+                steps += self._batches.forget(cancelled)
+        return steps
 
     def from_server(self, raw: bytes) -> list[Step]:
         """Keep the answers to a batch until all are there."""

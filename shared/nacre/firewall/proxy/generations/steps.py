@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 from nacre.core.errors import NacreError
 from nacre.firewall.enforce.json_edits import numbers
 from nacre.firewall.enforce.message import Id, Key, Wire, key_of, message, parse
+from nacre.protocol.context import capability_of
 from nacre.protocol.http.error_map import explain
 from nacre.protocol.messages import refusal
 
@@ -51,6 +52,14 @@ def plain(value: Any) -> Any:
         return numbers(value)
     except NacreError:
         return {}
+
+
+def can_answer(capabilities: Mapping[str, Any], method: str, params: Mapping[str, Any]) -> bool:
+    """Tell whether a client with these capabilities can answer a question of the server."""
+    offered = capabilities.get(capability_of(method))
+    if not isinstance(offered, dict):
+        return False
+    return params.get("mode") != "url" or "url" in offered
 
 
 def refused(id_: Key | None, error: Exception, *, modern: bool) -> bytes:
