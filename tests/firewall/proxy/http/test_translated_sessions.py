@@ -9,7 +9,7 @@ import pytest
 
 from tests.firewall.guarding import Scene, modern, notification, request, response
 from tests.firewall.proxy.generations.ends import ASKS, META, NEW_OPENING, OLD_OPENING
-from tests.firewall.proxy.http_world import Json, Received, World, answer_to, events, run
+from tests.firewall.proxy.http_world import POSTED, Json, Received, World, answer_to, events, run
 
 FORM = {
     "message": "Who is there?",
@@ -356,3 +356,51 @@ def test_newer_clients_with_other_headers_share_no_session() -> None:
 
     assert keys("tools/call") == ["ann", "ann", "bob", "ann", None]
     assert keys("initialize") == ["ann", "bob", None]
+
+
+@pytest.mark.security
+def test_a_client_that_reads_nothing_does_not_fill_the_memory() -> None:
+    class Server(OldServer):
+        has_sent = asyncio.Event()
+
+        async def answer(self, received: Received, message: Any) -> None:
+            told = {"progressToken": message["params"]["_meta"]["progressToken"], "progress": 1}
+            await received.begin()
+            for _ in range(200):
+                message_text = {**told, "message": "x" * 100_000}
+                await received.event(notification("notifications/progress", message_text))
+            await received.event(answer_to(message, {"content": []}))
+            await received.end()
+            self.has_sent.set()
+
+    server = Server()
+
+    async def scenario(world: World) -> None:
+        await world.post_modern(newer("d", "server/discover"))
+        call = newer(7, "tools/call", CALL, progressToken="mine")
+        headers = {**POSTED, "mcp-protocol-version": "2026-07-28"}
+        headers |= {"mcp-method": "tools/call", "mcp-name": "t"}
+        async with world.client.stream("POST", world.url, json=call, headers=headers) as reply:
+            await server.has_sent.wait()
+            told = events("".join([piece async for piece in reply.aiter_text()]))
+
+        assert told[-1][1]["result"]["content"] == []
+        assert 0 < len(told) < 200
+
+    run(scenario, play=server.play)
+
+
+@pytest.mark.security
+def test_a_request_whose_headers_alone_name_the_newer_generation_begins_no_session() -> None:
+    async def scenario(world: World) -> None:
+        await world.post_modern(newer("d", "server/discover"))
+        for body in (request(1, "tools/call", CALL), opening()):
+            reply = await world.post_modern(body)
+
+            assert (reply.status_code, "mcp-session-id" in reply.headers) == (400, False)
+        told = notification("notifications/roots/list_changed")
+        assert (await world.post_modern(told)).status_code == 202
+
+    world = before_old(scenario)
+    received = [each.headers.get("mcp-protocol-version") for each in world.remote.received]
+    assert received[-2:] == ["2026-07-28"] * 2

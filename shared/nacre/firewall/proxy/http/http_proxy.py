@@ -27,7 +27,11 @@ from nacre.firewall.proxy.http.forwarded_headers import (
 from nacre.firewall.proxy.http.http_server import Reply
 from nacre.firewall.proxy.http.proxy_sessions import OWN_PREFIX, ProxySession, ProxySessions
 from nacre.firewall.proxy.http.response_relay import SESSION_PARAMETER, Exchange, ResponseRelay
-from nacre.firewall.proxy.http.translated_sessions import TranslatedSessions, read_post
+from nacre.firewall.proxy.http.translated_sessions import (
+    TranslatedSessions,
+    may_be_newer,
+    read_post,
+)
 from nacre.firewall.proxy.upstream.message_ids import (
     cancellation,
     is_initialize,
@@ -239,8 +243,8 @@ class ReverseProxy:
         is_ok = response.status == 200
         if not (is_ok or response.status in _REFUSALS):
             return False
-        if not is_newer and not is_initialize(exchange.raw):
-            return False
+        if is_newer != may_be_newer(exchange.raw) or not (is_newer or is_initialize(exchange.raw)):
+            return False  # headers and message differ, or nothing tells what the client speaks
         error: object = None
         if response.content_type == JSON and (not is_ok or _DISCOVER in exchange.raw):
             error = members_of(await response.peek(MAX_ERROR_BODY_BYTES)).get("error")
@@ -266,8 +270,9 @@ class ReverseProxy:
                 session.send(wire.raw)
                 await reply.respond(202, headers)
             return True
-        is_newer = self._translates_newer is True and request.headers.get(VERSION) == MODERN
-        is_older = self._translates_older is True and is_initialize(bytes(request.body))
+        body, version = bytes(request.body), request.headers.get(VERSION)
+        is_newer = self._translates_newer is True and version == MODERN and may_be_newer(body)
+        is_older = self._translates_older is True and is_initialize(body)
         if is_newer or is_older:
             await self._translate(request, caller, reply, headers)
         return is_newer or is_older

@@ -12,7 +12,7 @@ from typing import Any
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.errors import MalformedMessageError, NacreError
 from nacre.core.lazy_dataclasses import dataclass, field
-from nacre.core.limits import PROXY_CONVERSATIONS
+from nacre.core.limits import PROXY_BACKLOG_BYTES, PROXY_CONVERSATIONS
 from nacre.firewall.content.digests import digest
 from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.json_edits import with_value
@@ -64,6 +64,34 @@ _STATUSES: Mapping[int | None, int] = {
 }
 
 
+class _Unread:
+    """The messages that a client has not read yet.
+
+    The bridge serves other clients too and waits for none: what is only told is left out while
+    too much is unread.
+    """
+
+    def __init__(self) -> None:
+        self._messages: asyncio.Queue[tuple[bytes, bool]] = asyncio.Queue()
+        self._size = 0
+
+    def put(self, raw: bytes, *, is_last: bool = False, is_told: bool = False) -> None:
+        """Add a message; `is_told` says that nobody waits for it."""
+        if is_told and self._size >= PROXY_BACKLOG_BYTES:
+            return
+        self._size += len(raw)
+        self._messages.put_nowait((raw, is_last))
+
+    async def next(self) -> tuple[bytes, bool] | None:
+        """Return the next message and whether it is the last; None if none comes for a while."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_HEARTBEAT_SECONDS):
+                raw, is_last = await self._messages.get()
+                self._size -= len(raw)
+                return raw, is_last
+        return None
+
+
 @dataclass(eq=False)
 class _Post:
     """One request of a client that waits for its answer, and the messages before that."""
@@ -71,7 +99,7 @@ class _Post:
     id: Key  # the client's own
     token: object  # for progress, the client's own
     wants_logs: bool
-    messages: "asyncio.Queue[tuple[bytes, bool]]" = field(default_factory=asyncio.Queue)
+    messages: _Unread = field(default_factory=_Unread)
 
 
 class TranslatedSession:
@@ -80,7 +108,7 @@ class TranslatedSession:
     def __init__(self, guard: Guard, server: RemoteServer, warn: Callable[[str], None]) -> None:
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._posts: dict[Key, _Post] = {}
-        self._stream: asyncio.Queue[bytes] | None = None
+        self._stream: _Unread | None = None
         self._warn = warn
         self._number = 0
         self._bridge = StdioBridge(guard, server, write=self._written, warn=warn)
@@ -117,13 +145,14 @@ class TranslatedSession:
 
     async def listen(self, reply: Reply, headers: dict[str, str]) -> None:
         """Send a client what belongs to none of its requests, until it goes away."""
-        stream: asyncio.Queue[bytes] = asyncio.Queue()
-        self._stream = stream
+        stream = self._stream = _Unread()
         try:
             await reply.begin(200, {**headers, **STREAM_HEADERS})
             while not self.has_ended and self._stream is stream:
-                raw = await _next(stream)
-                await reply.send(HEARTBEAT if raw is None else Event(b"message").encode(raw))
+                message = await stream.next()
+                await reply.send(
+                    HEARTBEAT if message is None else Event(b"message").encode(message[0])
+                )
             await reply.end()
         finally:
             if self._stream is stream:
@@ -156,7 +185,7 @@ class TranslatedSession:
         self, post: _Post, reply: Reply, headers: dict[str, str], wire: Wire
     ) -> None:
         while True:
-            message = await _next(post.messages)
+            message = await post.messages.next()
             if message is None:
                 if not reply.is_open:
                     await reply.begin(200, {**headers, **STREAM_HEADERS})
@@ -182,7 +211,7 @@ class TranslatedSession:
         finally:
             for post in self._posts.values():
                 body = refusal(post.id, Failure(UNAVAILABLE, _LOST)).body
-                post.messages.put_nowait((body, True))
+                post.messages.put(body, is_last=True)
 
     async def _read(self) -> AsyncIterator[bytes]:
         while (line := await self._lines.get()) is not None:
@@ -197,10 +226,9 @@ class TranslatedSession:
             return
         id_, raw = self._addressed(wire)
         post = self._posts.get(id_) if id_ is not None else self._any(wire)
-        if post is not None:
-            post.messages.put_nowait((raw, False))
-        elif self._stream is not None:
-            self._stream.put_nowait(raw)
+        unread = self._stream if post is None else post.messages
+        if unread is not None:
+            unread.put(raw, is_told=wire.kind == "notification")
 
     def _finish(self, raw: bytes, wire: Wire | None) -> None:
         id_ = None if wire is None or wire.id is None else key(wire.id)
@@ -212,7 +240,7 @@ class TranslatedSession:
             return
         if id_ is not None and id_ != post.id:
             raw = with_value(raw, ("id",), encoded_key(post.id))
-        post.messages.put_nowait((raw, True))
+        post.messages.put(raw, is_last=True)
 
     def _addressed(self, wire: Wire) -> tuple[Key | None, bytes]:
         """Return the request that a message belongs to, and the message as its client knows it."""
@@ -327,17 +355,15 @@ def read_post(request: HttpRequest) -> Wire:
     return wire
 
 
+def may_be_newer(raw: bytes) -> bool:
+    """Tell whether a message can be of the stateless generation, whose requests say so."""
+    wire = wire_of(raw)
+    return wire is not None and (wire.is_modern or wire.kind != "request")
+
+
 def _passed_on(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of a client's request that go with all requests of its session."""
     return {name: value for name, value in headers.items() if name not in _OF_ONE_REQUEST}
-
-
-async def _next(queue: "asyncio.Queue[Any]") -> Any:
-    """Return the next message, None if there is none for a while."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_HEARTBEAT_SECONDS):
-            return await queue.get()
-    return None
 
 
 def _status(raw: bytes, request: Wire) -> int:
