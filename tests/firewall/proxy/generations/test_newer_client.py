@@ -529,3 +529,31 @@ def test_a_client_that_opens_no_urls_is_asked_to_open_none(
 
     declined = [] if is_asked else [response("q", {"action": "decline"})]
     assert (len(ends.heard()), ends.reached()) == (int(is_asked), declined)
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("size", [1, LARGE_RESULT_BYTES])
+@pytest.mark.parametrize("spelling", ["resultType", "resultTyp\\u0065"])
+def test_no_result_of_an_old_server_asks_in_the_generation_of_its_client(
+    size: int, spelling: str
+) -> None:
+    ends = before_old().says(call(1, meta=modern({})["_meta"]))
+    asks = {"a": {"method": "sampling/createMessage", "params": {"messages": []}}}
+    odd = {"resultType": "input_required", "inputRequests": asks, "requestState": "s"}
+    raw = encoded(response(1, {**text("x" * size), **odd}))
+
+    ends.relay.from_server(raw.replace(b"resultType", spelling.encode()) + b"\n")
+
+    (answered,) = ends.client
+    assert answered.count(b"resultTyp") == 1
+    assert json.loads(answered)["result"]["resultType"] == "complete"
+    assert b"inputRequests" not in answered
+    assert b"requestState" not in answered
+
+
+def test_a_large_error_keeps_its_bytes() -> None:
+    ends = before_old().says(call(1, meta=modern({})["_meta"]))
+    failed = error(1, -5)
+    failed["error"]["data"] = {"result": {"a": "x" * LARGE_RESULT_BYTES}}
+
+    assert ends.serves(failed).client == [encoded(failed)]

@@ -378,3 +378,20 @@ def test_bytes_that_are_no_message_are_refused_by_the_guard() -> None:
 
     assert ends.heard()[0]["error"]["code"] == -32600
     assert encoded([]) not in ends.server
+
+
+@pytest.mark.security
+def test_open_questions_have_limits() -> None:
+    ends = before_new(elicitation={})
+    asks = {f"q{n}": {"method": "elicitation/create", "params": FORM.params} for n in range(21)}
+    required = {"resultType": "input_required", "inputRequests": asks}
+    (ended,) = ends.says(call("many")).serves(response("many", required)).heard()
+    assert ended["result"]["isError"] is True
+
+    required["inputRequests"] = {"q": asks["q0"]}
+    for number in range(1024):
+        ends.says(call(number)).serves(response(number, required))
+    assert len(ends.heard()) == 1024
+
+    (refused,) = ends.says(call(1024)).heard()
+    assert refused["error"]["code"] == -32600

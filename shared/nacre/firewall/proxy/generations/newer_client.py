@@ -5,6 +5,7 @@ The questions that it asks during a call end the call for the client, which make
 answers, while the server's call goes on.
 """
 
+import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from time import monotonic
@@ -77,6 +78,11 @@ _CHANGES: Mapping[str, tuple[str, str]] = {
 }
 _UPDATED = "notifications/resources/updated"
 _UNPARSED = ("tools/call", "prompts/get")  # whose large results need nothing but a mark
+_NEWER_MEMBERS = ("resultType", "inputRequests", "requestState")  # of results
+# One of them, or a letter that needs no escape and may hide one.
+_MAY_BE_NEWER = re.compile(
+    rb"resultType|inputRequests|requestState|\\u00(?:[46][1-9a-fA-F]|[57][0-9aA])"
+)
 _RESOURCE_NOT_FOUND = -32002  # of the older generation
 _REJECTED = RelayedError(-1, "The client cannot be asked now")
 _STATE = "'requestState' was not issued here or has expired; start the call again"
@@ -571,7 +577,11 @@ class NewerClient:
             if running.method == "resources/read" and error_code(wire.error) == _RESOURCE_NOT_FOUND:
                 changed = with_value(changed, ("error", "code"), b"-32602")
             return [Step("client", changed)]
-        result: Mapping[str, Any] = Spelled(members_at(raw, ("result",)))
+        spelled = members_at(raw, ("result",))
+        # A server of the older generation completes each result, and asks by requests.
+        result: Mapping[str, Any] = Spelled(
+            {name: value for name, value in spelled.items() if name not in _NEWER_MEMBERS}
+        )
         if running.method in LISTS or running.method == "resources/read":
             # Nobody knows for how long it stays true.
             result = cacheable(result, modern=True, ttl_ms=0)
@@ -693,10 +703,13 @@ def _for(wire: Wire, subscription: Key) -> bytes:
 
 
 def _marked(raw: bytes) -> bytes | None:
-    """Return a large response whose result says that it is complete; None if it has no result."""
+    """Return a large response whose result says that it is complete.
+
+    None if it has no result, or one that may say something else of itself.
+    """
     head = raw[:1024]
     place = head.find(b'"result"')
-    if place < 0:
+    if place < 0 or b'"error"' in head[:place] or _MAY_BE_NEWER.search(raw):
         return None
     brace = head.find(b"{", place)
     if brace < 0 or head[place + 8 : brace].strip(b" \t:") or brace + 1 >= len(head):

@@ -15,7 +15,7 @@ from nacre.core.errors import (
     UnknownMethodError,
 )
 from nacre.core.lazy_dataclasses import dataclass, field
-from nacre.core.limits import FOLLOWED_RESOURCES, UPSTREAM_QUESTIONS
+from nacre.core.limits import FOLLOWED_RESOURCES, MAX_IN_FLIGHT, UPSTREAM_QUESTIONS
 from nacre.firewall.enforce.json_edits import members_at, with_members, with_value
 from nacre.firewall.enforce.message import DECIDED_DOWN, Key, Wire
 from nacre.firewall.proxy.generations.batches import Batches
@@ -143,6 +143,8 @@ class OlderClient:
             running.client_id == id_ for running in self._running.values()
         ):
             raise MalformedMessageError("a request with this 'id' is still running")
+        if len(self._running) >= MAX_IN_FLIGHT:  # the guard does not count calls that ask
+            raise MalformedMessageError(f"{MAX_IN_FLIGHT} requests are running already")
         params = params_of(wire)
         match wire.method:
             case "initialize":
@@ -335,6 +337,8 @@ class OlderClient:
         running.rounds += 1
         running.answers.clear()
         running.methods.clear()
+        if len(questions) > UPSTREAM_QUESTIONS:
+            return self._ended(running, "the server asks too much at once")
         if running.rounds > UPSTREAM_QUESTIONS or not (questions or running.state):
             return self._ended(running, "the server asks too often")
         steps = []
