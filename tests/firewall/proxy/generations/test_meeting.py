@@ -395,3 +395,31 @@ def test_a_batch_waits_no_longer_for_a_call_that_is_cancelled(is_in_batch: bool)
 
     assert ends.heard() == [[response(1, text("a"))]]
     assert ends.reached()[-1] == cancelled
+
+
+@pytest.mark.parametrize("settled", ["answer", "version", "batch"])
+def test_no_answer_to_a_probe_reaches_the_client(settled: str) -> None:
+    called = call(1, meta=modern({})["_meta"])
+    ends = Ends().says(called).serves(error(1, -32602))
+    probe = ends.reached()[-1]
+    if settled == "answer":
+        ends.says(call(2, meta=modern({})["_meta"]))
+        ends.serves(response(2, {"resultType": "complete", **text("done")}))
+    elif settled == "version":
+        ends.says(request(2, "initialize", {**OPENING, "protocolVersion": "2025-06-18"}))
+        ends.serves(response(2, OLD_OPENING))
+    else:
+        ends.says([call(2)])
+
+    ends.serves(response(probe["id"], NEW_OPENING))
+
+    assert probe["id"] not in [message["id"] for message in ends.heard()]
+
+
+@pytest.mark.parametrize("odd", [None, True, 1.5, "text", [], [1]])
+def test_an_odd_member_of_a_result_does_not_cost_the_client_its_answer(odd: Any) -> None:
+    ends = before_old().says(call(1, meta=modern({})["_meta"]))
+
+    (answered,) = ends.serves(response(1, {**text("done"), "_meta": odd})).heard()
+
+    assert answered["result"].items() >= text("done").items()

@@ -56,14 +56,15 @@ class Meeting:
         self._asked: dict[Key, Wire] = {}  # the client's first requests
         self._heard: dict[Key, Wire] = {}  # the server's own answers to them
         self._withheld: dict[Key, bytes] = {}  # errors that may say which generation it is
-        self._probe: Key | None = None  # our own `server/discover`
+        self._probe: Key | None = None  # our own `server/discover`, until it is answered
+        self._is_settled = False  # nothing is translated, but the probe has no answer yet
 
     @property
     def translates(self) -> bool | None:
         """Tell whether messages are translated; None while nobody knows."""
         if self._translation is not None:
             return True
-        return False if self.is_over else None
+        return False if self.is_over or self._is_settled else None
 
     @property
     def waits(self) -> bool:
@@ -75,7 +76,7 @@ class Meeting:
     def from_client(self, raw: bytes) -> list[Step]:
         """Return the next steps for a message of the client."""
         if self._translation is None:
-            if not self.is_over:
+            if not (self.is_over or self._is_settled):
                 self._look(raw)
             return [Step("server", raw)]
         try:
@@ -88,14 +89,15 @@ class Meeting:
     def _look(self, raw: bytes) -> None:
         wire = wire_of(raw)
         if wire is None:
-            self.is_over = raw.lstrip()[:1] == b"["  # only old clients send batches
+            if raw.lstrip()[:1] == b"[":  # only old clients send batches
+                self._settle()
         elif wire.kind == "request" and wire.method == "initialize":
             # A client that has asked in the newer generation before has made up its mind.
             self._asked = {key(wire.id): wire}
         elif wire.kind == "request" and wire.is_modern:
             self._asked[key(wire.id)] = wire
         elif wire.kind == "request" and not self._asked:
-            self.is_over = True
+            self._settle()
         elif wire.method == "notifications/cancelled" and wire.kind == "notification":
             # What the client has given up is not made again in another generation.
             cancelled = cancelled_id(raw)
@@ -105,7 +107,7 @@ class Meeting:
 
     def hears(self, raw: bytes) -> None:
         """Look at a message of the server before the guard decides about it."""
-        if self._translation is not None or self.is_over:
+        if self._translation is not None or self.is_over or self._is_settled:
             return
         wire = wire_of(raw)
         if wire is None or wire.kind != "response":
@@ -122,9 +124,11 @@ class Meeting:
             return _untranslatable(raw, "response")
 
     def _from_server(self, raw: bytes) -> list[Step]:
+        if self._probe is not None and self._ends_probe(raw):
+            return []
         if self._translation is not None:
             return self._translation.from_server(raw)
-        if self.is_over:
+        if self.is_over or self._is_settled:
             return [Step("client", raw)]
         wire = wire_of(raw)
         id_ = key(wire.id) if wire is not None and wire.kind == "response" else None
@@ -198,6 +202,7 @@ class Meeting:
         return [Step("server", request(self._probe, "server/discover", {"_meta": plain(meta)}))]
 
     def _probed(self, heard: Wire, passed: Wire) -> list[Step]:
+        self._probe = None
         opening = next((wire for wire in self._asked.values() if wire.method == "initialize"), None)
         if opening is None:
             if heard.error is not None and error_code(heard.error) not in _MODERN_ERRORS:
@@ -205,8 +210,7 @@ class Meeting:
             if heard.error is None and not _knows(heard):
                 return self._newer_client(again=[])
         elif key(opening.id) not in self._withheld:
-            self._probe = None  # its answer is still to come, and may ask again
-            return self.ended()
+            return self.ended()  # its answer is still to come, and may ask again
         elif passed.error is None and _knows(passed):
             from nacre.firewall.proxy.generations.older_client import OlderClient  # noqa: PLC0415 - see above
 
@@ -219,13 +223,30 @@ class Meeting:
         return self.ended()
 
     def _same(self, passed: Wire) -> list[Step]:
-        self.is_over = True
+        self._settle()
         return [*self.ended(), Step("client", passed.raw)]
+
+    def _settle(self) -> None:
+        """Translate nothing; the meeting is over once no answer to a probe is to come."""
+        self._asked.clear()
+        self._is_settled = True
+        self.is_over = self._probe is None
+
+    def _ends_probe(self, raw: bytes) -> bool:
+        """Tell whether a message is the answer to a probe that decides nothing any more."""
+        if self._translation is None and not self._is_settled:
+            return False
+        wire = wire_of(raw)
+        if wire is None or wire.kind != "response" or key(wire.id) != self._probe:
+            return False
+        self._probe = None
+        self.is_over = self._is_settled
+        return True
 
     def _newer_client(self, again: list[Key]) -> list[Step]:
         from nacre.firewall.proxy.generations.newer_client import NewerClient  # noqa: PLC0415 - see above
 
-        translation = NewerClient(probe=self._probe)
+        translation = NewerClient()
         self._translation = translation
         again = [*(id_ for id_ in self._withheld if id_ in self._asked), *again]
         for id_ in again:

@@ -134,12 +134,9 @@ class _Listening:
 
 
 class NewerClient:
-    """Translates the messages of one session. `tick` returns the time in seconds.
+    """Translates the messages of one session. `tick` returns the time in seconds."""
 
-    The answer to `probe`, a request of the proxy itself, reaches nobody.
-    """
-
-    def __init__(self, tick: Callable[[], float] = monotonic, *, probe: Key | None = None) -> None:
+    def __init__(self, tick: Callable[[], float] = monotonic) -> None:
         self._tick = tick
         self._prefix = f"nacre-{secrets.token_hex(6)}"
         self._number = 0
@@ -151,7 +148,7 @@ class NewerClient:
         self._running: dict[Key, _Running] = {}
         self._parked: dict[str, _Running] = {}
         self._listening: dict[Key, _Listening] = {}
-        self._own: set[Key] = set() if probe is None else {probe}
+        self._own: set[Key] = set()
         self._has_fallen_back = False
         self._roots: list[_Question] = []  # that the server asked for outside any call
         self._level: str | None = None
@@ -228,7 +225,7 @@ class NewerClient:
         if wire.method in _GONE:
             raise UnknownMethodError(str(wire.method))
         runs = any(running.client_id == id_ for running in self._running.values())
-        if runs or id_ in self._running or id_ in self._listening:
+        if runs or any(id_ in ids for ids in (self._running, self._listening, self._early)):
             raise MalformedMessageError("a request with this 'id' is still running")
 
     def _wait(self, wire: Wire) -> list[Step]:
@@ -579,6 +576,8 @@ class NewerClient:
             return [Step("client", changed)]
         spelled = members_at(raw, ("result",))
         # A server of the older generation completes each result, and asks by requests.
+        if type(wire.result.get("_meta")) is not dict:
+            spelled.pop("_meta", None)  # what is no object cannot be joined with ours
         result: Mapping[str, Any] = Spelled(
             {name: value for name, value in spelled.items() if name not in _NEWER_MEMBERS}
         )
