@@ -413,7 +413,9 @@ def test_no_answer_to_a_probe_reaches_the_client(settled: str) -> None:
 
     ends.serves(response(probe["id"], NEW_OPENING))
 
-    assert probe["id"] not in [message["id"] for message in ends.heard()]
+    heard = ends.heard()
+    assert probe["id"] not in [message["id"] for message in heard]
+    assert error(1, -32602) in heard
 
 
 @pytest.mark.parametrize("odd", [None, True, 1.5, "text", [], [1]])

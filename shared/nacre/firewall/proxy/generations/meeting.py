@@ -125,7 +125,7 @@ class Meeting:
 
     def _from_server(self, raw: bytes) -> list[Step]:
         if self._probe is not None and self._ends_probe(raw):
-            return []
+            return self.ended()
         if self._translation is not None:
             return self._translation.from_server(raw)
         if self.is_over or self._is_settled:
