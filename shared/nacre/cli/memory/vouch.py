@@ -21,9 +21,9 @@ from nacre.core.origins import texts_of
 @json_option
 @being_options
 def vouch(node_id: str, *, withdraw: bool, yes: bool, as_json: bool, place: Place) -> int:
-    """Vouch for the text of the memory ID, whoever reported it.
+    """Vouch for the text of a memory, whoever reported it.
 
-    Its text is shown first. From then on it is trusted as your own word. All of its origins stay,
+    The text is shown first. From then on it is trusted as your own word. All of its origins stay,
     and another text needs another word of yours.
     """
     home, being = place.open_being()
