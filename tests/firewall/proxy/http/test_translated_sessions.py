@@ -136,7 +136,7 @@ def test_newer_clients_with_equal_ids_get_their_own_answers() -> None:
 
     world = before_old(scenario)
 
-    # Calls that came before the server had refused one in their own generation went out as they were.
+    # Calls before the first refusal went out as they were, and were repeated.
     received = [each for each in world.remote.received if each.body]
     translated = [each.json for each in received if "mcp-session-id" in each.headers]
     ids = [each["id"] for each in translated if each.get("method") == "tools/call"]
