@@ -133,6 +133,7 @@ def test_newer_clients_with_equal_ids_get_their_own_answers() -> None:
         replies = await asyncio.gather(*(world.post_modern(call) for call in calls))
 
         assert [reply.json()["id"] for reply in replies] == [1] * 10
+        assert all("result" in reply.json() for reply in replies)
 
     world = before_old(scenario)
 
@@ -141,6 +142,34 @@ def test_newer_clients_with_equal_ids_get_their_own_answers() -> None:
     translated = [each.json for each in received if "mcp-session-id" in each.headers]
     ids = [each["id"] for each in translated if each.get("method") == "tools/call"]
     assert len(ids) == len(set(ids)) == 10
+
+
+def test_a_call_that_is_refused_after_the_session_began_is_made_in_it() -> None:
+    class LateRefusal(OldServer):
+        """Refuses the second call when the first one has a session."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.has_session = asyncio.Event()
+            self.refused = 0
+
+        async def play(self, received: Received) -> None:
+            in_session = "mcp-session-id" in received.headers and received.body
+            if in_session and "id" in received.json:
+                self.has_session.set()
+            elif received.headers.get("mcp-protocol-version") == "2026-07-28":
+                self.refused += 1
+                if self.refused == 2:
+                    await self.has_session.wait()
+            await super().play(received)
+
+    async def scenario(world: World) -> None:
+        calls = [newer(1, "tools/call", CALL) for _ in range(2)]
+        replies = await asyncio.gather(*(world.post_modern(call) for call in calls))
+
+        assert [reply.json().get("error") for reply in replies] == [None, None]
+
+    run(scenario, play=LateRefusal().play)
 
 
 def test_a_newer_client_answers_a_question_in_its_next_request() -> None:

@@ -238,7 +238,8 @@ class ReverseProxy:
         """Tell whether the server refuses a message as one of another generation."""
         is_newer = request.headers.get(VERSION) == MODERN
         translates = self._translates_newer if is_newer else self._translates_older
-        if translates is not None or exchange.session.address is not None:
+        # If another request has settled it, this one was sent before.
+        if translates is False or exchange.session.address is not None:
             return False
         is_ok = response.status == 200
         if not (is_ok or response.status in _REFUSALS):
@@ -250,7 +251,7 @@ class ReverseProxy:
             error = members_of(await response.peek(MAX_ERROR_BODY_BYTES)).get("error")
         if isinstance(error, dict):
             return refuses_generation(error, is_newer=is_newer)
-        if is_ok:  # it has taken the message, and will take the next one
+        if is_ok and translates is None:  # it has taken the message, and will take the next one
             self._translates_newer = False if is_newer else self._translates_newer
             self._translates_older = self._translates_older if is_newer else False
         # A wrong URL is no sign of a generation.

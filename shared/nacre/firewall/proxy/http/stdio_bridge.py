@@ -59,7 +59,7 @@ class StdioBridge:
         self._choosing = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self._replies: set[asyncio.Task[None]] = set()
-        self._running: dict[str, tuple[asyncio.Task[None], bool]] = {}
+        self._running: dict[str, tuple[asyncio.Task[Any] | None, bool]] = {}
         self._delayed: dict[Key, asyncio.Task[None]] = {}
         self._gone = asyncio.Event()
         self._greeting: asyncio.Task[None] | None = None
@@ -185,9 +185,12 @@ class StdioBridge:
         method = members.get("method")
         if method == "notifications/cancelled" and self._cancels(members):
             return
+        ids = request_ids(raw)
+        # A request that was refused in the client's generation is made again under its id, while
+        # the first answer may still be read: its end says nothing about this one.
+        self._running.update((id_key(id_), (asyncio.current_task(), False)) for id_ in ids)
         if self._greeting is not None and not self._greeting.done():
             await asyncio.wait((self._greeting,), timeout=UPSTREAM_CONNECT_SECONDS)
-        ids = request_ids(raw)
         if ids:
             task = self._start(self._request(raw, ids))
             is_modern = _is_modern(members)
@@ -204,7 +207,7 @@ class StdioBridge:
         params = members.get("params")
         id_ = params.get("requestId") if isinstance(params, dict) else None
         running = self._running.get(id_key(id_)) if isinstance(id_, str) else None
-        if running is None or not running[1]:
+        if running is None or running[0] is None or not running[1]:
             return False
         running[0].cancel()
         return True
@@ -230,9 +233,11 @@ class StdioBridge:
             text = str(error)
             self._warn(text)
         finally:
-            for id_ in ids:
+            this = asyncio.current_task()
+            ended = [id_ for id_ in ids if self._running.get(id_key(id_), (this,))[0] is this]
+            for id_ in ended:
                 self._running.pop(id_key(id_), None)
-        for id_ in ids:
+        for id_ in ended:
             error_message = self._guard.close_request(id_, text, code=UNAVAILABLE)
             if error_message is not None:
                 await self._write(error_message)
