@@ -197,6 +197,23 @@ def test_a_session_is_captured_without_its_secrets_and_noise(allowed: Machine) -
     }
 
 
+def test_a_transcript_that_comes_after_its_hook_is_captured_by_the_next(allowed: Machine) -> None:
+    assert allowed.hook("stop") == allowed.hook("pre-compact") == {}
+    assert allowed.log() == ""
+    allowed.say("The tide is out until noon.")
+    assert allowed.hook("session-end") == {}
+
+    assert texts(allowed) == ["The tide is out until noon."]
+    assert allowed.log() == ""
+
+
+def test_a_session_without_a_transcript_is_told_once(allowed: Machine) -> None:
+    assert allowed.hook("stop") == allowed.hook("session-end") == {}
+
+    assert allowed.log().endswith(" session-end: the session has no transcript\n")
+    assert allowed.log().count("\n") == 1
+
+
 def test_nothing_is_captured_twice_when_a_session_is_forked(allowed: Machine) -> None:
     allowed.say("said once in the first session")
     allowed.hook("stop")

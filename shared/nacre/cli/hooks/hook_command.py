@@ -239,7 +239,13 @@ def _capture(hook: _Hook, address: Address) -> None:
     place = _place_of(hook)
     offset = _read_place(place)
     while True:
-        increment = read_increment(hook.client, hook.input.transcript, offset)
+        try:
+            increment = read_increment(hook.client, hook.input.transcript, offset)
+        except FileNotFoundError:
+            # A client may write it after its hook; the last hook of the session must find it.
+            if hook.event != "session-end":
+                return
+            raise ServerCallError("the session has no transcript") from None
         is_last = not increment.has_more
         _send(hook, address, increment.messages, is_over=is_over and is_last)
         if increment.offset != offset:
