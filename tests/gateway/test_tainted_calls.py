@@ -1,46 +1,26 @@
 """Calls after results of external servers: an agent that obeys what a result says, end to end."""
 
-import gc
 import json
 import re
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
-from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.being.memory.erase.erase_being import Stores, erase_being
-from nacre.core.coroutines import Looper, step
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import RECEIVED_SECONDS
-from nacre.faces.mcp_endpoint import dispatcher
 from nacre.firewall.approvals.service import Desk, Grant
 from nacre.firewall.entry.noted_results import NotedResults, received_partition
 from nacre.firewall.policies.packs import text_of
-from nacre.firewall.policies.version_store import PolicyVersions
-from nacre.gateway.catalogue.store import Entry, StoredCatalogue
-from nacre.gateway.servers.config import server_from
-from nacre.gateway.servers.store import ServerStore
 from nacre.ports.items.paging import every_item
-from nacre.protocol.caller import Caller, Peer
-from nacre.protocol.context import Silence
-from nacre.protocol.dispatch.calls import Call
-from nacre.protocol.messages import Request, parse_message
-from nacre.protocol.principal import FULL, READ_ONLY, Principal
-from nacre.wiring.aws import StackPorts
-from nacre.wiring.compose import Home, compose
-from nacre.wiring.laptop import open_laptop
-from nacre.wiring.settings import Secret, Settings
+from nacre.protocol.principal import READ_ONLY
+from nacre.wiring.settings import Secret
 from tests.gateway.http_upstream import Upstream, http_upstream
-from tests.scaffolding.aws_stack import REGION, aws_stack
-from tests.scaffolding.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from tests.scaffolding.deployments import Deployment, on_laptop, on_stack
 from tests.scaffolding.model_server import (
     ModelServer,
     calling,
@@ -79,72 +59,11 @@ STEPS = [("mcp__mail__echo", MAIL), ("update_memory", SOUL)]
 Outcomes = list[str]
 
 
-class Clock:
-    """The time of this machine, which tests can move on."""
-
-    def __init__(self) -> None:
-        self.moved = timedelta()
-
-    def __call__(self) -> datetime:
-        return datetime.now(UTC) + self.moved
-
-    def move(self, seconds: float) -> None:
-        self.moved += timedelta(seconds=seconds)
-
-
-class World:
+class World(Deployment):
     """A deployment with the servers `web` and `mail`, and agents that call it."""
 
-    def __init__(
-        self, opened: Callable[[Clock], Home], web: Upstream, add: Callable[[Home, str, Any], None]
-    ) -> None:
-        self.clock = Clock()
-        self._opened = opened
-        self._threads = threading.local()
-        self.add = add
-        self.home = opened(self.clock)
-        self.web = web
-        self.mail = ""
-        self.being = self.home.beings.create("Pearl", owner="me")
-
-    def _looper(self) -> Looper:
-        """Return the event loop of this thread, as a server has one for all of its calls."""
-        if not hasattr(self._threads, "looper"):
-            self._threads.looper = Looper()
-        looper: Looper = self._threads.looper
-        return looper
-
-    def restart(self) -> None:
-        """End the process, and start another one over the same data."""
-        self.home.close()
-        self.home = self._opened(self.clock)
-        self.request("tools/list", {})
-
-    def request(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        *,
-        token: str = "t1",
-        scopes: frozenset[str] = FULL,
-    ) -> dict[str, Any]:
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": dict(params)}
-        request = parse_message(json.dumps(message).encode())
-        assert isinstance(request, Request)
-        principal = Principal(token, self.being.being_id, scopes)
-        begun = dispatcher(self.home.application).begin(
-            request, Caller("2025-11-25", principal, Peer(), None)
-        )
-        if isinstance(begun, Call):
-            running = begun.run(Silence())
-            begun = step(running) if begun.blocking else self._looper().run(running)
-        answer: dict[str, Any] = json.loads(begun.body)
-        return answer
-
-    def call(self, tool: str, arguments: Mapping[str, Any], **caller: Any) -> dict[str, Any]:
-        answer = self.request("tools/call", {"name": tool, "arguments": arguments}, **caller)
-        result: dict[str, Any] = answer["result"]
-        return result
+    web: Upstream
+    mail: str
 
     def obey(self, result: Mapping[str, Any], **caller: Any) -> Outcomes:
         """Make the calls that a result asks for, as an obedient agent does."""
@@ -193,61 +112,6 @@ def injecting() -> Iterator[Upstream]:
         yield upstream
 
 
-def add(home: Home, name: str, entry: dict[str, Any]) -> None:
-    ServerStore(lambda: home.data).add(name, entry, replaces=True)
-    unasked = Entry(server_from(name, entry).digest, 0.0, None)
-    StoredCatalogue(lambda: home.data).update(lambda entries: {**entries, name: unasked})
-
-
-@contextmanager
-def on_laptop(folder: Path, web: Upstream, rules: str, **more: Any) -> Iterator[World]:
-    (folder / "policy.toml").write_text(rules)
-    settings = Settings(
-        data_folder=str(folder / "data"),
-        embeddings="none",
-        policy_file=str(folder / "policy.toml"),
-        **more,
-    )
-    yield World(lambda clock: open_laptop(folder / "data", settings, clock=clock), web, add)
-
-
-@contextmanager
-def on_stack(web: Upstream, rules: str) -> Iterator[World]:
-    with aws_stack() as deployed, dynamodb_over_http(deployed) as front:
-        table = DynamoTable(deployed.dynamodb, deployed.ids["DataTable"])
-        PolicyVersions(table, clock=Clock()).push(
-            "global", rules, source="p.toml", based_on=0, by="ann"
-        )
-        settings = Settings.from_environment(
-            {
-                "HOME": "/nowhere",
-                "AWS_ENDPOINT_URL": front.url,
-                "AWS_REGION": REGION,
-                "AWS_ACCESS_KEY_ID": CREDENTIALS.access_key_id,
-                "AWS_SECRET_ACCESS_KEY": CREDENTIALS.secret_access_key,
-                "AWS_SESSION_TOKEN": CREDENTIALS.session_token,
-                "NACRE_DATA_TABLE": deployed.ids["DataTable"],
-                "NACRE_QUEUE_URL": deployed.ids["PatrolQueue"],
-                "NACRE_SECRETS": "/nacre/test",
-            }
-        )._replace(private_networks=("127.0.0.0/8",), embeddings="none")
-
-        def opened(clock: Clock) -> Home:
-            return compose(StackPorts(settings, clients=client, clock=clock), settings)
-
-        world = World(opened, web, add)
-        yield world
-        vars(world).clear()  # what reads items keeps its connections as long as the process
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)
-            gc.collect()
-
-
-def client(service: str) -> Any:
-    # Threads that ask several servers must not open clients of one session at the same time.
-    return boto3.Session(region_name=REGION).client(service)  # type: ignore[call-overload]
-
-
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 
@@ -256,13 +120,16 @@ def a_world(wiring: str, folder: Path, rules: str, **more: Any) -> Iterator[Worl
     """Serve `web`, which injects, and `mail`, which its owner trusts."""
     with injecting() as web, http_upstream() as mail:
         on_laptop_or_stack = (
-            on_laptop(folder, web, rules, **more) if wiring == "laptop" else on_stack(web, rules)
+            on_laptop(World, folder, rules, **more)
+            if wiring == "laptop"
+            else on_stack(World, rules)
         )
         with on_laptop_or_stack as opened:
+            opened.web = web
             # One after the other: moto copies its tables while another thread may write.
-            opened.add(opened.home, "web", {"url": web.url, "read_tools": ["echo"]})
+            opened.add("web", {"url": web.url, "read_tools": ["echo"]})
             opened.restart()
-            opened.add(opened.home, "mail", {"url": mail.url, "trusted": True})
+            opened.add("mail", {"url": mail.url, "trusted": True})
             opened.mail = mail.url
             opened.restart()
             try:
@@ -303,7 +170,7 @@ def test_without_external_results_nobody_is_asked(world: World) -> None:
 
 
 def test_a_server_taints_calls_that_follow_its_own_results(world: World) -> None:
-    world.add(world.home, "mail", {"url": world.mail})
+    world.add("mail", {"url": world.mail})
     world.restart()
 
     assert outcome(world.call("mcp__mail__echo", MAIL)) == "done"
@@ -341,7 +208,7 @@ def test_of_calls_in_parallel_those_after_the_result_are_asked_about(world: Worl
 
 
 def test_results_of_a_trusted_server_do_not_taint(world: World) -> None:
-    world.add(world.home, "web", {"url": world.web.url, "trusted": True})
+    world.add("web", {"url": world.web.url, "trusted": True})
     world.restart()
 
     assert world.obey(world.read_web()) == ["done", "done"]

@@ -75,6 +75,17 @@ def test_the_guarded_pack_asks_after_content_of_other_servers(
     assert action(None) == after
 
 
+@pytest.mark.parametrize(("server", "tool", "arguments", "before", "after"), GUARDED)
+def test_the_guarded_pack_asks_after_an_imported_memory_too(
+    server: str, tool: str, arguments: dict[str, Any], before: Action, after: Action
+) -> None:
+    where = Surroundings(bases=("/",))
+    subject = call(tool, arguments, server=server, received=["import:mem0"])
+    expected = "prompt" if (before, after) == ("allow", "deny") else after
+
+    assert pack("guarded").decide(subject, where).action == expected
+
+
 @pytest.mark.parametrize("tool", ["send_email", "fetch", "post_message"])
 def test_the_guarded_pack_lets_nothing_out_unasked_after_external_content(tool: str) -> None:
     shape = Shape(tool, server="mail", kind="tool", tainted=True)

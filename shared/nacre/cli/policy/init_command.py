@@ -31,7 +31,7 @@ from nacre.wiring.settings import Settings
     type=click.Choice(PACKS),
     help="Write a policy that Nacre ships: the built-in one; 'careful', the same with questions "
     "before a Being changes its soul or its rules, or deletes something; or 'guarded', which asks "
-    "once content of other servers has come in.",
+    "once content of other servers or an imported memory has come in.",
 )
 @click.option(
     "--from-servers",
