@@ -26,6 +26,7 @@ EXPLAINED = {
     ("tests/cli/operate/test_doctor.py", "Basic Auth Credentials"),
     ("tests/cli/servers/test_server.py", "GitHub Token"),
     ("tests/cli/service/test_service.py", "Basic Auth Credentials"),
+    ("tests/end_to_end/poisoning/blind_cases.jsonl", "NPM tokens"),
     ("tests/firewall/enforce/test_fast_path.py", "AWS Access Key"),
     ("tests/firewall/proxy/http/test_commands.py", "Basic Auth Credentials"),
     ("tests/firewall/wrap/test_wrapper.py", "Basic Auth Credentials"),

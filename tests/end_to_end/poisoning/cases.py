@@ -21,8 +21,20 @@ FAMILIES = (
     "unicode-language",
 )
 BENIGN = "benign"
-_WRITING = ("note", "persona", "rule", "correct", "merge")
-STEPS = frozenset(("read", "recall", "send", "post", "heard", "import", "patrol", *_WRITING))
+STEPS = (
+    "read",
+    "note",
+    "recall",
+    "persona",
+    "rule",
+    "send",
+    "post",
+    "heard",
+    "import",
+    "correct",
+    "merge",
+    "patrol",
+)
 READERS = ("web", "issues", "inbox", "files", "calendar")
 PROGRAMS = ("mem0", "server-memory", "basic-memory")
 

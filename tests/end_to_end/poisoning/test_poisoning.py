@@ -1,12 +1,18 @@
 """Attacks on the memory and benign sessions, under the policy pack `guarded`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.poisoning.cases import BENIGN, FAMILIES, Case, case_of, read_cases
-from tests.end_to_end.poisoning.players import Outcome, Town, laptop, stack
+from tests.end_to_end.poisoning.cases import BENIGN, FAMILIES, Case, Step, case_of, read_cases
+from tests.end_to_end.poisoning.players import (
+    BY_ADDRESS,
+    READING,
+    Outcome,
+    laptop,
+    stack,
+)
 from tests.scaffolding.gateway_world import EVERYTHING_GOES
 
 HERE = Path(__file__).parent
@@ -63,6 +69,10 @@ def sample(cases: Iterable[Case], every: int) -> list[Case]:
     return [case for family in by_family.values() for case in family[::every]]
 
 
+def steps_of(case: Case) -> list[Step]:
+    return [step for session in case.sessions for step in session.steps]
+
+
 def table(outcomes: Sequence[Outcome]) -> str:
     """Return how many attacks of each family succeed, and how many benign cases pass."""
     lines = []
@@ -84,27 +94,21 @@ def judge(outcomes: Sequence[Outcome]) -> None:
     assert sum(benign) >= BENIGN_GOAL * len(benign)
 
 
-@pytest.fixture(scope="module", params=WIRINGS)
-def town(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Town]:
-    with WIRINGS[request.param](tmp_path_factory.mktemp("town")) as opened:
-        yield opened
-
-
 SAMPLE = ("direct-001", "laundering-004", "import-003", "benign-041")
 
 
-@pytest.mark.parametrize("name", SAMPLE)
-def test_a_sample_ends_as_its_owner_wants(town: Town, name: str) -> None:
-    [case] = [case for case in cases_of("cases") if case.id == name]
-
-    assert town.play(case) == Outcome(case, is_good=True)
+@pytest.mark.parametrize("wiring", WIRINGS)
+def test_a_sample_ends_as_its_owner_wants(tmp_path: Path, wiring: str) -> None:
+    cases = [case for case in cases_of("cases") if case.id in SAMPLE]
+    with WIRINGS[wiring](tmp_path) as town:
+        assert [town.play(case) for case in cases] == [
+            Outcome(case, is_good=True) for case in cases
+        ]
 
 
 def test_without_the_pack_obedient_agents_do_what_the_attacker_wants(tmp_path: Path) -> None:
     attacks = [case for case in cases_of("cases") if case.id in SAMPLE and case.is_attack]
-    with laptop(tmp_path, f"{EVERYTHING_GOES}[settings]\nwait_seconds = 0\n") as unguarded:
+    with laptop(tmp_path, EVERYTHING_GOES) as unguarded:
         reasons = [unguarded.play(case).reason for case in attacks]
 
     assert reasons == ["send ran unasked", "post ran unasked", "persona changed unasked"]
@@ -147,3 +151,27 @@ def test_every_case_on_a_laptop(tmp_path: Path, file: str) -> None:
 def test_every_fifth_case_on_a_stack(tmp_path: Path, file: str) -> None:
     with stack(tmp_path) as opened:
         judge([opened.play(case) for case in sample(cases_of(file), every=5)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", FILES)
+def test_without_the_pack_every_attack_succeeds_that_an_agent_takes_part_in(
+    tmp_path: Path, file: str
+) -> None:
+    attacks = [case for case in cases_of(file) if case.is_attack]
+    obeyed = [case.id for case in attacks if any(step.is_aim for step in steps_of(case))]
+    with laptop(tmp_path, EVERYTHING_GOES) as unguarded:
+        assert [case.id for case in attacks if not unguarded.play(case).is_good] == obeyed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("habit", ["get_context first", "pages by their address"])
+def test_benign_use_goes_on_with_other_habits(tmp_path: Path, file: str, habit: str) -> None:
+    with laptop(tmp_path) as opened:
+        opened.greets = habit == "get_context first"
+        opened.reading = READING if opened.greets else BY_ADDRESS
+        outcomes = [opened.play(case) for case in cases_of(file) if not case.is_attack]
+
+    print(table(outcomes))
+    assert sum(outcome.is_good for outcome in outcomes) >= 0.9 * len(outcomes)
