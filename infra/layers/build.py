@@ -204,8 +204,11 @@ def shorten_endpoints(path: Path) -> None:
 
 def drop_prose(path: Path) -> None:
     """Leave out what a service's description says to readers, which each new client would parse."""
-    short = json.dumps(without_prose(json.loads(gzip.decompress(path.read_bytes()))))
-    path.write_bytes(gzip.compress(short.encode(), mtime=0))
+    whole = json.loads(gzip.decompress(path.read_bytes()))
+    short = without_prose(whole)
+    if "clientContextParams" in whole:  # botocore reads the prose of these few
+        short["clientContextParams"] = whole["clientContextParams"]
+    path.write_bytes(gzip.compress(json.dumps(short).encode(), mtime=0))
 
 
 def without_prose(part: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import botocore
 import pytest
+from botocore.model import ServiceModel
 from botocore.regions import EndpointResolver
 
 from infra.layers import build
@@ -94,6 +95,21 @@ def test_a_service_is_described_without_prose_and_otherwise_whole(
     assert lost
     assert {(name, type(text)) for name, text in lost} == {("documentation", str)}
     assert short.stat().st_size < whole.stat().st_size / 4
+    assert str(read_by_botocore(after)) == str(read_by_botocore(before))
+
+
+def read_by_botocore(description: dict[str, Any]) -> list[Any]:
+    """Return what a client reads of its service's description."""
+    model = ServiceModel(description)
+    operations = [model.operation_model(name) for name in model.operation_names]
+    return [
+        model.client_context_parameters,
+        [
+            (each.http, each.input_shape, each.output_shape, each.error_shapes)
+            for each in operations
+        ],
+        [(each.static_context_parameters, each.context_parameters) for each in operations],
+    ]
 
 
 def differences(before: Any, after: Any) -> Iterator[tuple[str, object]]:
