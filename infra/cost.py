@@ -378,21 +378,19 @@ def _grown(kind: str, when: str, load: Load) -> dict[str, Any]:
 
 def _served(function: str, counts: Mapping[str, Any], load: Load, *, queued: bool = False) -> Usage:
     """Return the usage of an invocation with these counted requests."""
-    requests: Mapping[str, Sequence[float]] = counts["asked"]
+    asked: Mapping[str, Sequence[float]] = counts["asked"]
     memory = MEMORY_MB[function]
-    round_trips = sum(times for times, _ in requests.values())
+    round_trips = sum(times for times, _ in asked.values())
     milliseconds = (
         counts["processor_ms"] * max(1.0, _WHOLE_CPU_MB / memory)
         + round_trips * load.dynamodb_ms
         + load.cold * INIT_MS.get(function, 0)
     )
-    reads = sum(
-        requests[name][1] for name in ("GetItem", "BatchGetItem", "Query") if name in requests
-    )
-    every = sum(units for _, units in requests.values())
-    to_queue = sum(times for name, (times, _) in requests.items() if name.startswith("sqs:"))
-    blobs = {name: requests.get(f"s3:{name}Object", (0, 0))[0] for name in ("Get", "Put")}
-    to_keys = sum(times for name, (times, _) in requests.items() if name.startswith("kms:"))
+    reads = sum(asked[name][1] for name in ("GetItem", "BatchGetItem", "Query") if name in asked)
+    every = sum(units for _, units in asked.values())
+    to_queue = sum(times for name, (times, _) in asked.items() if name.startswith("sqs:"))
+    blobs = {name: asked.get(f"s3:{name}Object", (0, 0))[0] for name in ("Get", "Put")}
+    to_keys = sum(times for name, (times, _) in asked.items() if name.startswith("kms:"))
     return _logged(counts["log_bytes"] + platform_log_bytes(), load) + Usage(
         lambda_requests=1,
         gb_seconds=milliseconds / 1000 * memory / 1024,
