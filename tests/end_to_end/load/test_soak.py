@@ -36,4 +36,6 @@ def test_each_kind_of_call_asks_the_item_store_for_little(tmp_path: Path) -> Non
     assert asked[traffic.POLICY] == 1  # who asks
     assert asked["recall"] == asked["search_memory"] == 5  # two of them for the log of recalls
     assert asked["update_notes"] <= 10
-    assert asked[traffic.ORDER_TOOL] <= 47  # two of them look for the announcement of recalls
+    assert (
+        asked[traffic.ORDER_TOOL] <= 49
+    )  # two for the announcement of recalls, two for what came in
