@@ -134,6 +134,17 @@ def test_a_proof_is_sound_and_finds_what_there_is(rules: list[str], tainted: boo
     assert proof.holds is not bool(allowed)
 
 
+def test_a_deny_behind_an_allow_decides_when_nobody_can_tell_what_came_in() -> None:
+    loaded = policy(
+        '[[rule]]\naction = "allow"\ntool = "send"\ntainted = true\n'
+        '[[rule]]\naction = "deny"\ntool = "send"\ntainted = true\n'
+    )
+
+    assert loaded.decide(call("send", received=None)).rule == 2
+    kinds = {finding.kind for finding in lint(loaded) if finding.rule == 2}
+    assert not kinds & {"unreachable", "redundant", "deny-after-allow"}
+
+
 @given(RULES)
 def test_lint_finds_no_rule_hidden_that_decides(rules: list[str]) -> None:
     loaded = policy("".join(rules))

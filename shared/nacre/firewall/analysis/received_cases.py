@@ -61,6 +61,8 @@ def implies(narrow: Rule, wide: Rule) -> bool:
     """Tell whether the wide rule fits every caller that the narrow one fits."""
     if not wide.reads_origins:
         return True
+    if wide.action == "allow" and narrow.action != "allow":
+        return False  # if nobody can tell what a caller has received, only the narrow one fits
     only_external = bool(narrow.received) and all(
         glob.partition(":")[0] == EXTERNAL for glob in narrow.received
     )
