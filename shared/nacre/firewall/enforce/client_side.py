@@ -202,8 +202,7 @@ class ClientSide:
         if arguments is not None and type(arguments) not in (dict, LargeArguments):
             raise WireError("tools/call: 'arguments' must be an object", code=-32602, id=wire.id)
         paths = self._conversation.paths.get(name, NO_PATHS)
-        given = {} if arguments is None else arguments
-        return Subject("tool", name, server, given, paths)
+        return Subject("tool", name, server, {} if arguments is None else arguments, paths)
 
     def _continues(self, wire: Wire, subject: Subject) -> bool:
         """Tell whether this is the next round of a call that was approved."""

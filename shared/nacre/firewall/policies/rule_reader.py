@@ -185,8 +185,8 @@ class RuleReader(Reader):
         """Return the origins of which the caller must have received one."""
         if "origin" not in table:
             return ()
-        given = table["origin"]
-        patterns = self.texts([given] if isinstance(given, str) else given, "origin")
+        origins = table["origin"]
+        patterns = self.texts([origins] if isinstance(origins, str) else origins, "origin")
         if not patterns:
             raise self.error("origin is an empty list", "name an origin, or leave it out")
         for pattern in patterns:

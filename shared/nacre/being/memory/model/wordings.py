@@ -29,7 +29,7 @@ class Wording:
     until: str  # the time of the correction
     by: Author  # who corrected it
     fields: Mapping[str, Any]
-    told: int | None = None  # how many scenes had told the memory then
+    scene_count: int | None = None  # how many had told the memory then; unknown in version 0.1.0
 
 
 def corrected(
@@ -65,11 +65,11 @@ def uncorrected(node: Node) -> Node:
     """Return a corrected node as it was before its last correction."""
     wording = wordings_of(node)[-1]
     fields = dict(wording.fields)
-    if wording.told is None:  # as version 0.1.0 stored it
+    if wording.scene_count is None:  # as version 0.1.0 stored it
         is_lowered = "trust" in fields and node.trust != least_trusted([fields["trust"], "agent"])
         is_told = is_lowered or bool(node.origins)
     else:
-        is_told = wording.told != node.scene_count
+        is_told = wording.scene_count != node.scene_count
     if is_told:  # what was added since keeps its origins, and trust is never raised by them
         fields = {name: value for name, value in fields.items() if name not in _LINEAGE}
     return replace(node, **fields, wordings=node.wordings[:-1])
@@ -91,7 +91,7 @@ def with_wordings_of(node: Node, texts: Collection[str]) -> Node:
     for place, version in enumerate(earlier_versions(node), start=1):
         if version.action not in texts:
             wording = _wording(lines[-place])
-            lines[-place] = _line(wording.until, wording.by, {}, wording.told)
+            lines[-place] = _line(wording.until, wording.by, {}, wording.scene_count)
     return replace(node, wordings=tuple(lines))
 
 

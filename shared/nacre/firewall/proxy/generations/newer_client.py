@@ -683,8 +683,8 @@ def _without_reserved(wire: Wire) -> bytes:
 
 
 def _digest(wire: Wire, params: Mapping[str, Any]) -> str:
-    own = ("_meta", "inputResponses", "requestState")
-    salient = {name: value for name, value in params.items() if name not in own}
+    of_one_round = ("_meta", "inputResponses", "requestState")
+    salient = {name: value for name, value in params.items() if name not in of_one_round}
     return digest([str(wire.method), salient])
 
 

@@ -164,8 +164,8 @@ class TranslatedSession:
         self._running.cancel()
 
     def _add(self, wire: Wire, *, is_shared: bool) -> tuple[Key, _Post]:
-        own = key(wire.id)
-        id_ = own
+        client_id = key(wire.id)
+        id_ = client_id
         raw = wire.raw
         meta = wire.meta
         if is_shared:
@@ -174,9 +174,9 @@ class TranslatedSession:
             raw = with_value(raw, ("id",), encoded_key(id_))
             if "progressToken" in meta:
                 raw = with_value(raw, ("params", "_meta", "progressToken"), encoded_key(id_))
-        elif own in self._posts:
+        elif client_id in self._posts:
             raise MalformedMessageError("a request with this 'id' is still running")
-        post = _Post(own, meta.get("progressToken"), META_LOG_LEVEL in meta)
+        post = _Post(client_id, meta.get("progressToken"), META_LOG_LEVEL in meta)
         self._posts[id_] = post
         self.send(raw)
         return id_, post
@@ -302,9 +302,9 @@ class TranslatedSessions:
 
     def shared(self, caller: str, wire: Wire, headers: Mapping[str, str]) -> TranslatedSession:
         """Return the session of newer clients that say of themselves what this request does."""
-        said = [wire.meta.get(META_CAPABILITIES), wire.meta.get(META_CLIENT)]
+        introduction = [wire.meta.get(META_CAPABILITIES), wire.meta.get(META_CLIENT)]
         # The server gets the headers of the session, such as a key, so no other client may use it.
-        name = (caller, digest([*said, _passed_on(headers)]))
+        name = (caller, digest([*introduction, _passed_on(headers)]))
         return self._use(name) or self._begin(name, headers)
 
     def begin(self, caller: str, headers: Mapping[str, str]) -> tuple[str, TranslatedSession]:
