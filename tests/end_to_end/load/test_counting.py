@@ -22,7 +22,6 @@ REPAIR = (
     "run `python -m tests.end_to_end.load.counting --write`, then `python -m infra.cost --write`"
 )
 CLOSE = 0.05  # ids are drawn anew each time, and which of equal memories are found may differ
-KEPT = 2.0  # policies and names that were kept for too long, where counting took its time
 
 
 def differences(now: Any, then: Any, where: str = "") -> list[str]:
@@ -41,7 +40,7 @@ def differences(now: Any, then: Any, where: str = "") -> list[str]:
             return [f"{where}: {now} instead of {then}"]
         pairs = enumerate(zip(now, then, strict=True))
         return [each for at, (a, b) in pairs for each in differences(a, b, f"{where}[{at}]")]
-    if abs(now - then) <= max(CLOSE * abs(then), KEPT if "/GetItem" in where else 0):
+    if abs(now - then) <= CLOSE * abs(then):
         return []
     return [f"{where}: {now} instead of {then}"]
 
