@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nacre.access.scopes import authorize
 from nacre.access.tokens.authentication import Gate, is_being_id
@@ -124,27 +124,36 @@ def bearer_admission(gate: Gate, base: BaseOf) -> Admit:
     return admit
 
 
+_Mirrored: TypeAlias = tuple[Definitions, dict[str, Mapping[str, Any]]]
+"""The tools of a list, and by their names the schemas of those that have such parameters."""
+
+
 class MirroredSchemas:
     """The input schemas of tools that have parameters in headers; most servers have none."""
 
     def __init__(self, surface: Surface) -> None:
         self._surface = surface
-        self._known: BoundedCache[int, tuple[Definitions, dict[str, Mapping[str, Any]]]] = (
-            BoundedCache(_MAX_LISTS)
-        )
+        self._known: BoundedCache[int, _Mirrored] = BoundedCache(_MAX_LISTS)
+        self._latest: _Mirrored = ((), {})
 
     def of(self, tool: str, principal: Principal | None = None) -> Mapping[str, Any] | None:
         """Return the tool's schema if it mirrors parameters in headers, else None."""
         definitions = part_of(self._surface, principal).tools()
-        cached = self._known.get(id(definitions))
-        if cached is None or cached[0] is not definitions:
-            mirrored = {
+        latest = self._latest
+        if latest[0] is not definitions:
+            latest = self._latest = self._mirrored(definitions)
+        return latest[1].get(tool)
+
+    def _mirrored(self, definitions: Definitions) -> _Mirrored:
+        known = self._known.get(id(definitions))
+        if known is None or known[0] is not definitions:
+            schemas = {
                 str(definition["name"]): definition["inputSchema"]
                 for definition in definitions
                 if any(annotated(definition["inputSchema"]))
             }
-            cached = self._known[id(definitions)] = (definitions, mirrored)
-        return cached[1].get(tool)
+            known = self._known[id(definitions)] = (definitions, schemas)
+        return known
 
 
 class CallLog:

@@ -97,4 +97,5 @@ def _login(home: Home, server: str, url: str) -> "Bearer":
     logins = home.logins
     names = [server, *(status.server for status in logins.store.of_owner(DEFAULT_OWNER))]
     usable = (name for name in names if logins.store.load(DEFAULT_OWNER, name, url) is not None)
-    return LoginBearer(logins, DEFAULT_OWNER, LoginServer(next(usable, server), url))
+    login_server = LoginServer(next(usable, server), url)
+    return LoginBearer(logins, DEFAULT_OWNER, login_server, reads_at_once=True)

@@ -24,6 +24,16 @@ VALUES: tuple[Any, ...] = (
 )
 
 
+VERSION, METHOD, NAME = "mcp-protocol-version", "mcp-method", "mcp-name"
+HEADERS: tuple[dict[str, str], ...] = (
+    *([{VERSION: "2025-11-25"}] * 6),
+    {},
+    {VERSION: "2026-07-28"},
+    {VERSION: "2026-07-28", METHOD: "tools/call", NAME: "ok"},
+    {VERSION: "2025-11-25", METHOD: "prompts/get", NAME: "x"},
+)
+
+
 class Long:
     """Knows no message as usual."""
 
@@ -95,7 +105,9 @@ def compare(rng: Random) -> int:
         for described in ("as it was", "as it was", changed) if pins else ():
             tools = {"tools": [{"name": "ok", "description": described}]}
             scene.answered(scene.request("tools/list", {}), tools)
+    over_http = rng.random() < 0.5
     for _ in range(20):
+        headers = rng.choice(HEADERS) if over_http else None
         fails = rng.random() < 0.05
         from_client = rng.random() < 0.5
         raw = (call if from_client else answer)(rng) if rng.random() < 0.8 else mangled(rng)
@@ -105,7 +117,9 @@ def compare(rng: Random) -> int:
         for scene in (short, long):
             scene.audit.fails = fails
             guard = scene.guard
-            verdicts.append((guard.from_client if from_client else guard.from_server)(raw))
+            verdicts.append(
+                guard.from_client(raw, headers) if from_client else guard.from_server(raw)
+            )
         assert verdicts[0] == verdicts[1], raw
         assert [entry.facts() for entry in short.audit.entries] == [
             entry.facts() for entry in long.audit.entries
@@ -138,6 +152,26 @@ def test_the_short_way_says_what_the_long_way_says_of_many() -> None:
     rng = Random()
 
     assert sum(compare(rng) for _ in range(CONVERSATIONS)) > CONVERSATIONS
+
+
+@pytest.mark.parametrize("kind", [{}, {"resultType": "complete"}])
+@pytest.mark.parametrize("headers", [None, {VERSION: "2025-11-25"}])
+def test_usual_calls_and_results_go_the_short_way(
+    kind: dict[str, str], headers: dict[str, str] | None
+) -> None:
+    scene = Scene('[[rule]]\naction = "allow"\ntool = "*"\n')
+    counting = Counting(
+        scene.guard._conversation, scene.guard._pin_check, scene.guard._list_refresh
+    )
+    result = {**kind, "content": [{"type": "text", "text": "the sum is 3"}]}
+    for number in range(2):  # its words are known from the first one
+        scene.guard._fast_path = counting
+        counting.taken = 0
+        called = encoded(request(number, "tools/call", {"name": "add", "arguments": {}}))
+        assert isinstance(scene.guard.from_client(called, headers), Forward)
+        scene.guard.from_server(encoded(response(number, result)))
+
+    assert counting.taken == 2
 
 
 @pytest.mark.parametrize("arguments", [{}, {"path": '/ok/ä"'}, {"path": "/ok/a", "n": 7}])

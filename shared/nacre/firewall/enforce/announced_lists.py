@@ -35,6 +35,7 @@ _USES: Mapping[str, tuple[str, ...]] = {
     "prompts/get": ("prompts/list",),
     "resources/read": ("resources/list", "resources/templates/list"),
 }
+_ENCODED = tuple((method, method.encode()) for method in _USES)
 _MAX_PAGES = 50
 
 
@@ -191,9 +192,9 @@ class ListRefresh:
             for name in _USES.get(method, ())
         )
 
-    def delayed(self) -> list[str]:
-        """Return the methods whose requests should wait."""
-        return [method for method in _USES if self.delays(method)]
+    def delayed(self, raw: bytes) -> list[str]:
+        """Return the methods that a message names and whose requests should wait."""
+        return [name for name, encoded in _ENCODED if encoded in raw and self.delays(name)]
 
     def _request(self, method: str, cursor: str | None, page: int, more: tuple[str, ...]) -> bytes:
         id_ = f"nacre-list-{secrets.token_hex(8)}"

@@ -122,7 +122,7 @@ class FastPath:
             policy = conversation.judge.source.current()
             if policy.limits and request.call is not None:  # one may be about its size
                 return None
-            if not conversation.screen.passes(result, policy):
+            if not conversation.screen.passes(result, request.method, policy):
                 return None
         except Exception:  # noqa: BLE001 - as above
             return None

@@ -31,7 +31,7 @@ from nacre.firewall.enforce.large_calls import Deciding, read_elsewhere
 from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage, Screening, sections_of
 from nacre.firewall.enforce.listed_tools import ListFilter
 from nacre.firewall.enforce.message import LISTS, OPENING, Id, Wire, WireError, message, parse, read
-from nacre.firewall.enforce.mirrored_headers import mirror_headers
+from nacre.firewall.enforce.mirrored_headers import legacy_mirrors, mirror_headers
 from nacre.firewall.enforce.pending_approvals import HeldMessages
 from nacre.firewall.enforce.pin_check import PinCheck
 from nacre.firewall.enforce.server_side import ServerSide
@@ -169,8 +169,8 @@ class Guard:
     def _delayed(self, raw: bytes) -> Wire | None:
         """Return the message if it should wait for a list."""
         try:
-            methods = self._list_refresh.delayed()
-            if not any(method.encode() in raw for method in methods):
+            methods = self._list_refresh.delayed(raw)
+            if not methods:
                 return None
             value = read(raw, lines=self._lines)
             if type(value) is not dict or value.get("method") not in methods:
@@ -190,8 +190,8 @@ class Guard:
                     value = raw.value(parse)
                 else:
                     value = read(raw, lines=self._lines)
-                if type(value) is dict and headers is None:
-                    verdict = self._fast_path.call(raw, value)
+                if type(value) is dict:
+                    verdict = self._fast(raw, value, headers)
                     if verdict is not None:
                         return verdict
                 if type(value) is list:
@@ -200,6 +200,18 @@ class Guard:
                 return self._client.take(wire, headers=headers)
             except Exception as error:  # noqa: BLE001 - after any error, nothing is forwarded
                 return self._refused(error, wire, raw)
+
+    def _fast(
+        self, raw: bytes, value: dict[str, Any], headers: Mapping[str, str] | None
+    ) -> Verdict | None:
+        """Decide about a message on the fast path; None if it is not for it."""
+        if headers is None:
+            return self._fast_path.call(raw, value)
+        mirrors = legacy_mirrors(raw, headers)
+        if mirrors is None:
+            return None
+        verdict = self._fast_path.call(raw, value)
+        return Forward(raw, None, mirrors) if isinstance(verdict, Forward) else verdict
 
     def large_call(self, raw: bytes) -> Deciding | None:
         """Return the task for `read_elsewhere` of a large message of a client.

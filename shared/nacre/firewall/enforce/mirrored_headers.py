@@ -22,6 +22,17 @@ _META_VERSION = META_VERSION.encode()
 _NAME_OF = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
+def legacy_mirrors(raw: bytes, headers: Mapping[str, str]) -> dict[str, str] | None:
+    """Return what `checked_mirrors` does for a request of an older version, without parsing it.
+
+    None for any other, and for one that must be parsed to tell.
+    """
+    declared = headers.get(VERSION_HEADER)
+    if declared == MODERN or _META_VERSION in raw or b"\\" in raw:
+        return None
+    return {} if declared is None else {VERSION_HEADER: declared}
+
+
 def checked_mirrors(
     raw: bytes, headers: Mapping[str, str], schemas: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, str]:
@@ -30,11 +41,10 @@ def checked_mirrors(
     `headers` has names in lower case. The client's own values are never forwarded: servers
     must see the values that the policy decided on.
     """
+    legacy = legacy_mirrors(raw, headers)
+    if legacy is not None:
+        return legacy
     declared = headers.get(VERSION_HEADER)
-    if declared != MODERN and _META_VERSION not in raw and b"\\" not in raw:
-        return (
-            {} if declared is None else {VERSION_HEADER: declared}
-        )  # same result as below, without parsing the body
     body = strict_json.parse(raw)
     params = body.get("params")
     request = Request(body["id"], body["method"], params if isinstance(params, dict) else {})

@@ -9,7 +9,10 @@ from nacre.gateway.login.logins import Logins, LoginServer
 
 
 class LoginBearer:
-    """Gives the tokens of an owner's login; without an owner, none."""
+    """Gives the tokens of an owner's login; without an owner, none.
+
+    With `reads_at_once` the store is read in the event loop, where a thread would cost more.
+    """
 
     def __init__(
         self,
@@ -18,7 +21,9 @@ class LoginBearer:
         server: LoginServer,
         *,
         one_owner: Callable[[], bool] = lambda: True,
+        reads_at_once: bool = False,
     ) -> None:
+        self._reads_at_once = reads_at_once
         self._one_owner = one_owner
         self._logins = logins
         self._owner = owner
@@ -29,6 +34,12 @@ class LoginBearer:
         """Return the token to send; None without a login."""
         if self._owner is None:
             return None
+        if self._reads_at_once:
+            tokens = self._logins.stored(self._owner, self._server)
+            if tokens is None:
+                return None
+            if self._logins.lasts(tokens):
+                return tokens.access
         return await asyncio.to_thread(self._logins.token, self._owner, self._server)
 
     async def refused(

@@ -19,6 +19,7 @@ from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import LOGIN_EARLY_SECONDS, LOGIN_WAIT_SECONDS
 from nacre.gateway.login.authorization import (
     TokenEndpoint,
+    Tokens,
     authorization_url,
     check_answer,
     refreshed_tokens,
@@ -186,19 +187,27 @@ class Logins:
 
     # Tokens.
 
+    def stored(self, owner: str, server: LoginServer) -> Tokens | None:
+        """Return the tokens of a login as they are stored, without asking any server."""
+        login = self.store.load(owner, server.name, server.url)
+        return None if login is None else login.tokens
+
+    def lasts(self, tokens: Tokens) -> bool:
+        """Tell whether tokens need not be renewed yet."""
+        return tokens.expires is None or tokens.expires - LOGIN_EARLY_SECONDS > self._now()
+
     def token(self, owner: str, server: LoginServer) -> str | None:
         """Return the access token for a request, renewed if it ends soon; None without a login."""
-        login = self.store.load(owner, server.name, server.url)
-        if login is None:
+        tokens = self.stored(owner, server)
+        if tokens is None:
             return None
-        ends_at, now = login.tokens.expires, self._now()
-        if ends_at is None or ends_at - LOGIN_EARLY_SECONDS > now:
-            return login.tokens.access
+        if self.lasts(tokens):
+            return tokens.access
         try:
-            return self.renewed(owner, server, login.tokens.access)
+            return self.renewed(owner, server, tokens.access)
         except UnavailableError:
-            if ends_at > now:  # it is early enough to try again
-                return login.tokens.access
+            if tokens.expires is not None and tokens.expires > self._now():
+                return tokens.access  # it is early enough to try again
             raise
 
     def renewed(self, owner: str, server: LoginServer, refused: str) -> str | None:

@@ -170,12 +170,11 @@ class ResponseRelay:
     async def send_message(self, exchange: Exchange, status: int, raw: bytes) -> None:
         """Send the client one message: as a whole body, or on the stream that waits for it."""
         reply, stream = exchange.reply, exchange.session.stream
-        event = Event(b"message").encode(raw.replace(b"\r", b" "))
         if reply.is_open:
-            await reply.send(event)
+            await reply.send(_event(raw))
             await reply.end()
         elif exchange.session.address is not None and stream is not None and stream.is_open:
-            await stream.send(event)
+            await stream.send(_event(raw))
             await reply.respond(202, exchange.headers)
         else:
             await reply.respond(status, {**exchange.headers, "content-type": JSON}, raw)
@@ -332,3 +331,7 @@ class ResponseRelay:
         verdict = session.guard.from_server(raw)
         if isinstance(verdict, Answer):
             self.send_to_server(session, verdict.raw)
+
+
+def _event(raw: bytes) -> bytes:
+    return Event(b"message").encode(raw.replace(b"\r", b" "))
