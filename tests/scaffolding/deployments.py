@@ -28,7 +28,7 @@ from nacre.wiring.aws import StackPorts
 from nacre.wiring.compose import Home, compose
 from nacre.wiring.laptop import open_laptop
 from nacre.wiring.settings import Settings
-from tests.scaffolding.aws_stack import REGION, aws_stack
+from tests.scaffolding.aws_stack import REGION, Stack, aws_stack
 from tests.scaffolding.dynamodb_http import CREDENTIALS, dynamodb_over_http
 
 
@@ -50,6 +50,8 @@ class Deployment:
 
     def __init__(self, opened: Callable[[Clock], Home]) -> None:
         self.clock = Clock()
+        self.stack: Stack | None = None  # if it is one
+        self.worker_of_stack: Callable[[Clock], Home] | None = None
         self._opened = opened
         self._threads = threading.local()
         self.home = opened(self.clock)
@@ -81,13 +83,15 @@ class Deployment:
         *,
         token: str = "t1",
         scopes: frozenset[str] = FULL,
+        version: str = "2025-11-25",
+        capabilities: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": dict(params)}
         request = parse_message(json.dumps(message).encode())
         assert isinstance(request, Request)
         principal = Principal(token, self.being.being_id, scopes)
         begun = dispatcher(self.home.application).begin(
-            request, Caller("2025-11-25", principal, Peer(), None)
+            request, Caller(version, principal, Peer(dict(capabilities or {})), None)
         )
         if isinstance(begun, Call):
             running = begun.run(Silence())
@@ -145,7 +149,12 @@ def on_stack(
         def opened(clock: Clock) -> Home:
             return compose(StackPorts(settings, clients=_client, clock=clock), settings)
 
+        def worker(clock: Clock) -> Home:
+            return compose(StackPorts(settings, "worker", clients=_client, clock=clock), settings)
+
         deployment = made(opened)
+        deployment.worker_of_stack = worker
+        deployment.stack = deployed
         yield deployment
         vars(deployment).clear()  # what reads items keeps its connections as long as the process
         with warnings.catch_warnings():

@@ -145,15 +145,15 @@ class MirroredSchemas:
         return latest[1].get(tool)
 
     def _mirrored(self, definitions: Definitions) -> _Mirrored:
-        known = self._known.get(id(definitions))
-        if known is None or known[0] is not definitions:
+        mirrored = self._known.get(id(definitions))
+        if mirrored is None or mirrored[0] is not definitions:
             schemas = {
                 str(definition["name"]): definition["inputSchema"]
                 for definition in definitions
                 if any(annotated(definition["inputSchema"]))
             }
-            known = self._known[id(definitions)] = (definitions, schemas)
-        return known
+            mirrored = self._known[id(definitions)] = (definitions, schemas)
+        return mirrored
 
 
 class CallLog:

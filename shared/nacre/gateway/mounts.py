@@ -1,5 +1,6 @@
 """The servers behind this one: their lists, the place of each name, and requests to them."""
 
+import asyncio
 import math
 import threading
 import time
@@ -33,7 +34,7 @@ from nacre.gateway.catalogue.store import Entries, Entry
 from nacre.gateway.qualified_names import OWN_SCHEMES, PREFIX, server_of
 from nacre.gateway.resource_links import Links
 from nacre.gateway.servers.config import ServerConfig
-from nacre.protocol.context import Context
+from nacre.protocol.context import Context, InputRequired, TaskRun
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import WireResult, WireTool
 
@@ -42,6 +43,8 @@ Send = Callable[[ExternalServer], Awaitable[T]]
 """Sends a request to a server."""
 
 _MAX_SESSIONS = 3  # new sessions of a server during one request
+_BEGUN = "begun"  # among the notes of a task, before its call is made
+_LOST = "was called, and its answer is lost; the call may have been carried out"
 _KINDS: Mapping[str, Kind] = {"prompts/get": "prompt", "resources/read": "resource"}
 
 
@@ -341,7 +344,8 @@ class Mounts:
         if config is None:
             return None  # the server was removed since
         place = Place(server, tool_name)
-        return ExternalTool(place, partial(self._send, "tool", place), self._links, config)
+        send = partial(self._send, "tool", place)
+        return ExternalTool(name, place, send, self._links, config)
 
     def _gather_tools(
         self, principal: Principal | None
@@ -384,24 +388,47 @@ class ExternalTool:
 
     def __init__(
         self,
+        name: str,
         place: Place,
         send: Callable[[Context, Send[ExternalResult]], Awaitable[ExternalResult]],
         links: Links,
         config: ServerConfig,
     ) -> None:
+        self._name = name
         self._place = place
         self._send = send
         self._links = links
+        self._as_tasks = config.as_tasks
         self.read_only = config.reads(place.name)
 
     async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
         """Call the tool."""
-        name = self._place.name
-        result = await self._send(
-            context, lambda server: call_tool(server, name, arguments, context)
-        )
+        if self._as_tasks:
+            await context.as_task()
+        run = context.task
+        if run is not None and run.makes(self._name, arguments):
+            result = await self._call_once(run, arguments, context)
+        else:
+            result = await self._sent(arguments, context)
         self._links.remember(self._place.server, result.to_dict())
         return result
+
+    async def _sent(self, arguments: dict[str, Any], context: Context) -> ExternalResult:
+        name = self._place.name
+        return await self._send(context, lambda server: call_tool(server, name, arguments, context))
+
+    async def _call_once(
+        self, run: TaskRun, arguments: dict[str, Any], context: Context
+    ) -> ExternalResult:
+        """Make the call of a task, which a later attempt must not make again: it has effects."""
+        if _BEGUN in run.notes:
+            raise UpstreamError(self._place.server, _LOST, is_fault=False)
+        await asyncio.to_thread(run.keep, {_BEGUN: True})
+        try:
+            return await self._sent(arguments, context)
+        except InputRequired:  # the server has ended the call, and awaits another with the answers
+            await asyncio.to_thread(run.keep, {})
+            raise
 
 
 class UnlistedTool:

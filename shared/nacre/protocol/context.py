@@ -84,6 +84,12 @@ class TaskRun(Protocol):
         """End this attempt to let other work run; the next attempt begins soon."""
         ...
 
+    async def wait_for(
+        self, requests: Mapping[str, Mapping[str, Any]]
+    ) -> Mapping[str, dict[str, Any]]:
+        """Return the client's answers to these requests, while this attempt goes on."""
+        ...
+
 
 class Channel(Protocol):
     """The way back to the client while a call runs."""
@@ -153,6 +159,8 @@ class Context:
     # Whether the caller takes a task in place of a result.
     takes_task: bool = False
     task: TaskRun | None = None  # set where the call runs as one
+    # Whether a task waits here for answers, because what it has begun cannot be begun again.
+    waits_here: bool = False
     via: str | None = None  # the tool through which the client called this one
     # The caller's trace, as `trace_of` returns it.
     trace: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -222,16 +230,20 @@ class Context:
         A request is `{"method": "elicitation/create", "params": {...}}`, or
         `sampling/createMessage`, or `roots/list`. With a modern client the call
         ends here and is made again with the answers, so what a handler does
-        before `ask` must be repeatable. Raises ClientCapabilityError when the
-        client cannot be asked, InvalidParamsError when its answer does not fit the question.
+        before `ask` must be repeatable, unless it `waits_here`. Raises
+        ClientCapabilityError when the client cannot be asked, InvalidParamsError when its answer
+        does not fit the question.
         """
         for request in requests.values():
             self.require(capability_of(request["method"]))
         if self.version == MODERN:
             missing = {key: request for key, request in requests.items() if key not in self.answers}
-            if missing:
+            given = self.answers
+            if missing and self.waits_here and self.task is not None:
+                given = {**given, **await self.task.wait_for(missing)}
+            elif missing:
                 raise InputRequired(missing)
-            answers = {key: self.answers[key] for key in requests}
+            answers = {key: given[key] for key in requests}
         else:
             answers = {
                 key: await self.channel.ask(request["method"], dict(request.get("params", {})))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nacre.core.clock import Clock, system_clock
 from nacre.core.errors import ConfigurationError
-from nacre.core.limits import LAMBDA_CALL_BYTES
+from nacre.core.limits import LAMBDA_CALL_BYTES, STACK_UPSTREAM_SECONDS
 from nacre.wiring import signed_requests
 from nacre.wiring.compose import Home, compose
 from nacre.wiring.ports import lazy
@@ -80,6 +80,8 @@ class StackPorts:
         self._outputs = outputs or {}
         self._clients = clients
         self.asks_worker = role in ("command", "server")
+        # Nobody waits for a worker.
+        self.upstream_seconds = None if role == "worker" else STACK_UPSTREAM_SECONDS
         # The portal serves clients that publish their metadata on the internet.
         self.fetches_documents = role == "gateway"
         # The functions behind the gateway have no right to change messages of the queue.

@@ -50,6 +50,7 @@ class LaptopPorts:
     is_stack = False
     asks_worker = False
     call_bytes = MAX_CALL_BYTES
+    upstream_seconds: float | None = None
     mcp_url: str | None = None
     wake: "Callable[[str], None] | None" = None
     health = None

@@ -65,6 +65,8 @@ class Ports(Protocol):
     # Whether documents of OAuth clients are fetched from the internet.
     fetches_documents: bool
     call_bytes: int  # the longest tool call
+    # How long another server may take for a call, whatever its entry says; None for no such limit.
+    upstream_seconds: float | None
     where: str  # for people: the data folder, or the stack
     mcp_url: str | None  # a stack knows its address; a laptop's depends on how it is served
     clock: "Clock"

@@ -18,6 +18,10 @@ from nacre.protocol.principal import Principal
 
 KIND = "task"
 _GROUP = re.compile(rf"[A-Za-z0-9#_-]{{1,{MAX_TASK_GROUP}}}")
+NOBODY_WAITS = {
+    "code": -32603,
+    "message": "The work stopped while it waited for the answer; it may have been carried out",
+}
 _NEVER_ENDS = {
     "code": -32603,
     "message": f"The work was begun {MAX_RECEIVES} times and never came to its end",
@@ -92,7 +96,7 @@ class TaskRequests:
     def get(self, task_id: str, principal: Principal) -> dict[str, Any]:
         """Return the state of a task, with its result, its error or its questions."""
         task = self._own_task(task_id, principal)
-        if task.status == "working":
+        if task.status == "working" or task.waiting is not None:
             task = self._repaired(task)
         wire = task.to_wire()
         if task.status == "input_required":
@@ -128,9 +132,10 @@ class TaskRequests:
                     if self.store.mark_sent(task):
                         self.queue.send(task, again=self.store.now())
             return task
-        if task.tries < MAX_RECEIVES or self.leases().is_held(task.head):
+        is_over = task.tries >= MAX_RECEIVES or task.waiting is not None
+        if not is_over or self.leases().is_held(task.head):
             return task
-        self.store.fail_stuck(task, _NEVER_ENDS)
+        self.store.fail_stuck(task, _NEVER_ENDS if task.waiting is None else NOBODY_WAITS)
         return self.store.find(task.being_id, task.task_id) or task
 
 

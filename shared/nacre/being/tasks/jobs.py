@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from nacre.being.tasks.client_requests import KIND, TaskQueue
+from nacre.being.tasks.client_requests import KIND, NOBODY_WAITS, TaskQueue
 from nacre.being.tasks.store import TaskStore
 from nacre.being.tasks.task import Task, TaskCall
 from nacre.being.tasks.watch import AttemptStopped, AttemptWatch, TaskChannel
@@ -36,6 +36,25 @@ class AttemptDeferred(Exception):  # noqa: N818 - not an error: the handler aske
     """This attempt ends, and another one begins soon."""
 
 
+@dataclass(frozen=True, slots=True)
+class OpenQuestions:
+    """The questions of one attempt at a task that goes on while they are open."""
+
+    store: TaskStore
+    task: Task
+    lease: Lease
+    every: float  # seconds between two looks
+
+    def ask(self, questions: bytes) -> None:
+        """Ask; raises LeaseLostError if the task has ended or another worker has it."""
+        if not self.store.ask(self.task, self.lease, questions):
+            raise LeaseLostError("the task has ended, or another worker has it")
+
+    def answers(self) -> dict[str, Any] | None:
+        """Return the client's answers, None while one is missing; raises LeaseLostError."""
+        return self.store.awaited(self.task, self.lease)
+
+
 @dataclass(slots=True)
 class TaskAttempt:
     """One attempt at a task, as its handler sees it: a TaskRun."""
@@ -44,6 +63,7 @@ class TaskAttempt:
     attempt: int
     notes: Mapping[str, Any]
     _store_notes: Callable[[bytes], None] = field(repr=False)
+    _questions: OpenQuestions = field(repr=False)
     tool: str
     arguments: dict[str, Any] = field(repr=False)
 
@@ -65,6 +85,20 @@ class TaskAttempt:
     def go_on_later(self) -> NoReturn:
         """End this attempt, so that other jobs can run, and begin another one soon."""
         raise AttemptDeferred
+
+    async def wait_for(
+        self, requests: Mapping[str, Mapping[str, Any]]
+    ) -> Mapping[str, dict[str, Any]]:
+        """Return the client's answers to these requests, while this attempt goes on."""
+        import asyncio  # noqa: PLC0415 - a handler that awaits has loaded it
+
+        encoded = strict_json.encode(requests)
+        if len(encoded) > TASK_QUESTION_BYTES:
+            raise InvalidInputError(f"a task asks at most {TASK_QUESTION_BYTES} bytes at once")
+        await asyncio.to_thread(self._questions.ask, encoded)
+        while (answers := await asyncio.to_thread(self._questions.answers)) is None:
+            await asyncio.sleep(self._questions.every)
+        return answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +124,13 @@ class TaskJobs:
         """
         being_id, task_id = work.job.being_id, work.job.refs.get("task", "")
         task = None if being_id is None else self.store.find(being_id, task_id)
-        if task is None or task.status != "working":
+        if task is None or not (task.status == "working" or task.waiting is not None):
             return
         lease = self.leases.take(task.head)
         try:
+            if task.waiting is not None:  # its attempt is gone, and what it had begun with it
+                self.store.fail_stuck(task, NOBODY_WAITS)
+                return
             try:
                 call = self.store.begin(task, lease, work.attempt)
             except (BrokenSealError, NotFoundError) as error:  # another attempt would fail as well
@@ -123,6 +160,7 @@ class TaskJobs:
             lease.fence,
             call.notes,
             lambda notes: self.store.note(task, lease, notes),
+            OpenQuestions(self.store, task, lease, self.every),
             task.tool,
             dict(call.arguments),
         )

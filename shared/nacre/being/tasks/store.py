@@ -32,6 +32,7 @@ from nacre.being.tasks.task import (
 from nacre.core.clock import Clock
 from nacre.core.errors import (
     ConditionFailedError,
+    LeaseLostError,
     NotFoundError,
     UnavailableError,
 )
@@ -122,7 +123,8 @@ class TaskStore:
         return dict(json.loads(self.contents.read(RESULT.read(item))))
 
     def answer(self, task: Task, answers: Mapping[str, Any]) -> Task | None:
-        """Store answers to the open questions; return the task if it can continue now."""
+        """Store answers to the open questions; return the task if a job has to continue it."""
+        being_id = task.being_id
         for _ in range(_UPDATES):
             if task.status != "input_required":
                 return None
@@ -130,15 +132,18 @@ class TaskStore:
             new_answers = {key: value for key, value in answers.items() if key in questions}
             if not new_answers:
                 return None
-            place = call_key(task.being_id, task.task_id)
+            place = call_key(being_id, task.task_id)
             encoded = encoded_answers({**answers_in(self.table.get(place)), **new_answers})
             unanswered = {key: value for key, value in questions.items() if key not in new_answers}
+            is_awaited = task.waiting is not None
             with suppress(ConditionFailedError):
                 self.table.transact(
                     [
                         Update(
                             task.head,
-                            self._still_asking(unanswered) if unanswered else self._resuming(),
+                            self._still_asking(unanswered)
+                            if unanswered
+                            else self._resuming(is_awaited=is_awaited),
                             Every(
                                 (
                                     _has_status("input_required"),
@@ -149,8 +154,8 @@ class TaskStore:
                         Update(place, Change(set={"answers": encoded}), Present()),
                     ]
                 )
-                return None if unanswered else self.find(task.being_id, task.task_id)
-            current = self.find(task.being_id, task.task_id)
+                return None if unanswered or is_awaited else self.find(being_id, task.task_id)
+            current = self.find(being_id, task.task_id)
             if current is None:
                 return None
             task = current
@@ -173,6 +178,10 @@ class TaskStore:
     def fail_stuck(self, task: Task, error: Mapping[str, Any]) -> None:
         """End a task with an error, if no worker will take it again."""
         stuck = Every((_has_status("working"), Absent("due_ms"), Compare("tries", "=", task.tries)))
+        if task.waiting is not None:
+            stuck = Every(
+                (_has_status("input_required"), Compare("waiting", "=", task.waiting)),
+            )
         with suppress(ConditionFailedError):
             self._end(task, stuck, "failed", {"error": dict(error)}, str(error["message"]))
 
@@ -195,10 +204,7 @@ class TaskStore:
         """Store new progress; return False if this worker does not hold the task any more."""
         if message is None:
             item = self.table.get(task.head)
-            return item is not None and (item.get("status"), item.get("fence")) == (
-                "working",
-                lease.fence,
-            )
+            return item is not None and _holds(item, lease)
         change = Change(set={"message": message, "updated_ms": self.now()})
         return _succeeds(lambda: self.table.update(task.head, change, when=_is_held_by(lease)))
 
@@ -224,6 +230,30 @@ class TaskStore:
             Update(place, Change(set={"kept": handler_state}), Present()),
         ]
         return _succeeds(lambda: self.table.transact(writes))
+
+    def ask(self, task: Task, lease: Lease, questions: bytes) -> bool:
+        """Ask the client while the attempt goes on; return False without the lease."""
+        change = Change(
+            set={
+                "status": "input_required",
+                "asked": questions,
+                "waiting": lease.fence,
+                "updated_ms": self.now(),
+            }
+        )
+        return _succeeds(lambda: self.table.update(task.head, change, when=_is_held_by(lease)))
+
+    def awaited(self, task: Task, lease: Lease) -> dict[str, Any] | None:
+        """Return the client's answers so far, None while the questions of `ask` are open.
+
+        Raises LeaseLostError once the task has ended or another worker has it.
+        """
+        item = self.table.get(task.head)
+        if item is None or not _holds(item, lease):
+            raise LeaseLostError("the task has ended, or another worker has it")
+        if item.get("status") != "working":
+            return None
+        return answers_in(self.table.get(call_key(task.being_id, task.task_id)))
 
     def go_on(self, task: Task, lease: Lease) -> Task | None:
         """Make the task ready for another attempt and return it; None without the lease."""
@@ -278,7 +308,7 @@ class TaskStore:
                 **attributes,
             }
             writes.append(Put(RESULT.stamp(body)))
-        ended = Change(set=change, remove=frozenset({"asked", "due_ms"}))
+        ended = Change(set=change, remove=frozenset({"asked", "due_ms", "waiting"}))
         writes += [Update(task.head, ended, when), Delete(call_key(being_id, task_id))]
         try:
             self.table.transact(writes)
@@ -290,10 +320,12 @@ class TaskStore:
     def _still_asking(self, questions: Mapping[str, Any]) -> Change:
         return Change(set={"asked": strict_json.encode(questions), "updated_ms": self.now()})
 
-    def _resuming(self) -> Change:
+    def _resuming(self, *, is_awaited: bool) -> Change:
         now = self.now()
-        state: Item = {"status": "working", "due_ms": now, "updated_ms": now}
-        return Change(set=state, add={"round": 1}, remove=frozenset({"asked"}))
+        state: Item = {"status": "working", "updated_ms": now}
+        if is_awaited:
+            return Change(set=state, remove=frozenset({"asked", "waiting"}))
+        return Change(set={**state, "due_ms": now}, add={"round": 1}, remove=frozenset({"asked"}))
 
 
 def _succeeds(write: Callable[[], object]) -> bool:
@@ -309,4 +341,12 @@ def _has_status(status: Status) -> Compare:
 
 
 def _is_held_by(lease: Lease) -> Every:
-    return Every((_has_status("working"), Compare("fence", "=", lease.fence)))
+    """The condition for which `_holds` is true."""
+    waits = Every((_has_status("input_required"), Compare("waiting", "=", lease.fence)))
+    return Every((Either((_has_status("working"), waits)), Compare("fence", "=", lease.fence)))
+
+
+def _holds(item: Item, lease: Lease) -> bool:
+    """Tell whether the worker with this lease has the task, and it has not ended."""
+    is_waiting = item.get("status") == "input_required" and item.get("waiting") == lease.fence
+    return (item.get("status") == "working" or is_waiting) and item.get("fence") == lease.fence

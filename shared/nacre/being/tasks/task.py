@@ -59,6 +59,8 @@ class Task:
     encoded_questions: bytes | None = field(default=None, repr=False)
     call_blob: str | None = None  # the blob of a call that is too large for an item
     profile: str = ""  # of the principal; it does not see the task from another one
+    # The lease of an attempt that goes on while its questions are open, and waits for the answers.
+    waiting: int | None = None
 
     @property
     def head(self) -> Key:
@@ -129,6 +131,7 @@ def read_task(item: Item) -> Task:
         encoded_questions=questions if isinstance(questions, bytes) else None,
         call_blob=blob if isinstance(blob, str) else None,
         profile=str(item.get("profile", "")),
+        waiting=_int(item["waiting"]) if "waiting" in item else None,
     )
 
 

@@ -23,7 +23,7 @@ _NAME_OF = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"
 
 
 def legacy_mirrors(raw: bytes, headers: Mapping[str, str]) -> dict[str, str] | None:
-    """Return what `checked_mirrors` does for a request of an older version, without parsing it.
+    """Return the headers of `checked_mirrors` for a request of an older version, unparsed.
 
     None for any other, and for one that must be parsed to tell.
     """

@@ -3,12 +3,14 @@
 A server of the older generation asks while its call runs. A server of the newer one ends the call
 with its questions, and is called again with the answers. Clients do the same, and both kinds meet
 here: a question goes to the client in the client's way, and the answer back in the server's way.
+Where no other message of the client finds this process again, only a task can wait for the answer.
 """
 
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from random import Random
+from secrets import token_hex
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
@@ -20,6 +22,7 @@ from nacre.core.errors import (
     UpstreamError,
 )
 from nacre.core.ids import short_id
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import PARKED_CALLS, PARKED_SECONDS, UPSTREAM_QUESTIONS
 from nacre.core.traces import Value, passed_on, recorder, span
 from nacre.ports.upstream import Asked, Done, Logged, Progressed, Upstream, UpstreamCall
@@ -210,11 +213,14 @@ class _RelayedRequest:
     async def _answer(self, call: UpstreamCall, question: Asked) -> None:
         context = self._context
         ticket = context.handler_state.get(_STATE, {}).get("ticket")
-        ticket = ticket or (self._parked.new_ticket() if self._parked else "")
+        ticket = ticket or (self._parked.new_ticket() if self._parked else token_hex(8))
         try:
             if context.version == MODERN and not self._parked:
-                raise ClientCapabilityError(capability_of(question.method))
-            answer = await self._ask(question, f"{ticket}-{question.number}")
+                if context.task is None:
+                    raise ClientCapabilityError(capability_of(question.method))
+                # The server waits in this process, and no other one can bring it the answer.
+                context = replace(context, waits_here=True)
+            answer = await self._ask(question, f"{ticket}-{question.number}", context)
         except InputRequired:
             assert self._parked is not None
             context.handler_state[_STATE] = {"ticket": ticket}
@@ -225,9 +231,9 @@ class _RelayedRequest:
             return
         call.answer(question, answer)
 
-    async def _ask(self, question: Asked, key: str) -> Mapping[str, Any]:
+    async def _ask(self, question: Asked, key: str, context: Context) -> Mapping[str, Any]:
         """Return the client's answer to a question; raises an error if it may not be asked."""
-        context, questions, method = self._context, self._questions(), question.method
+        questions, method = self._questions(), question.method
         _require(context, method, question.params)
         allowed = await questions.decide(self._server, method, question.params, context, key=key)
         answers = await context.ask({key: {"method": method, "params": dict(allowed)}})

@@ -40,7 +40,7 @@ _OWN = (
     "trusted",  # not among those that a slip is compared with: Gemini CLI has a key "trust"
     *("httpUrl", "serverUrl", "allowed_tools", "disallowed_tools", "read_tools"),
     *("timeout_seconds", "open_seconds", "keep_alive_seconds", "concurrency", "offers", "base"),
-    *("oauth", "confine", "client_cert", "client_key"),
+    *("oauth", "confine", "client_cert", "client_key", "tasks"),
 )
 _GRANTS = ("read", "write", "run", "accept")
 _OAUTH = ("client_id", "client_secret", "scopes")
@@ -72,7 +72,8 @@ class ServerConfig:
 
     `name` is its name in rules, the audit and tools. Texts may hold references. `base` are the
     folders from which it resolves relative paths, as its owner declares them. The owner answers
-    for all that a trusted server returns; results of others are untrusted content.
+    for all that a trusted server returns; results of others are untrusted content. With `as_tasks`
+    its calls become tasks where the client takes them.
     """
 
     name: str
@@ -96,6 +97,7 @@ class ServerConfig:
     confine: Confinement | None = None
     client_cert: str = ""
     client_key: str = field(default="", repr=False)
+    as_tasks: bool = False
     is_trusted: bool = False
     is_disabled: bool = False
     digest: str = ""
@@ -204,6 +206,7 @@ def server_from(given_name: str, entry: Any) -> ServerConfig:
         oauth=_oauth(name, entry, kind),
         confine=_confine(name, entry, kind),
         **_client_certificate(name, entry, kind),
+        as_tasks=entry.get("tasks") is True,
         is_trusted=entry.get("trusted") is True,
         is_disabled=entry.get("disabled") is True,
         digest=digest([given_name, {key: entry[key] for key in _OWN if key in entry}]),
@@ -232,13 +235,13 @@ def unknown_keys(entry: Mapping[str, Any]) -> list[str]:
 def _check(name: str, entry: Mapping[str, Any]) -> None:
     for key in unknown_keys(entry):
         # A misspelled list of tools would offer every tool.
-        similar = get_close_matches(key, _OWN[-14:], n=1, cutoff=0.8)
+        similar = get_close_matches(key, _OWN[-15:], n=1, cutoff=0.8)
         if similar:
             raise ConfigurationError(f"'{name}': unknown key '{key[:60]}'; write '{similar[0]}'")
     for key in _TEXTS:
         if not isinstance(entry.get(key, ""), str):
             raise ConfigurationError(f"'{name}': '{key}' must be a string")
-    for key in ("disabled", "trusted"):
+    for key in ("disabled", "trusted", "tasks"):
         if not isinstance(entry.get(key, False), bool):
             raise ConfigurationError(f"'{name}': '{key}' must be true or false")
 

@@ -113,7 +113,7 @@ def _connecting(
     ) -> Any:
         from nacre.adapters.mcp.transports import Transports
         from nacre.adapters.mcp.upstream import McpUpstream
-        from nacre.core.limits import STACK_OPEN_SECONDS, STACK_UPSTREAM_SECONDS
+        from nacre.core.limits import STACK_OPEN_SECONDS
         from nacre.http_client.public_addresses import networks
         from nacre.wiring.outgoing import outgoing_of
 
@@ -127,9 +127,8 @@ def _connecting(
             confine=None if is_stack else partial(_confine, ports, settings, references),
             outgoing=outgoing_of(settings),
         )
-        seconds = config.timeout
+        seconds = min(config.timeout, ports.upstream_seconds or config.timeout)
         if is_stack:
-            seconds = min(seconds, STACK_UPSTREAM_SECONDS)
             # A function that is frozen between calls sends no pings.
             open_timeout = min(config.open_timeout, STACK_OPEN_SECONDS)
             config = replace(config, open_timeout=open_timeout, keep_alive=0.0)

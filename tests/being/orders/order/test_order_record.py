@@ -47,6 +47,9 @@ class Run:
     def go_on_later(self) -> Any:
         raise NotImplementedError
 
+    async def wait_for(self, requests: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
+
 
 def attempt(world: World, run: Run, message: str = "Remember the blue shell") -> dict[str, Any]:
     context = world.context()
