@@ -20,6 +20,7 @@ SECTIONS = {
         "guides/console",
         "concepts/keeping",
         "concepts/recall",
+        "guides/evaluate",
         "concepts/origin",
     ),
     "Orders and tasks": ("guides/order", "guides/media", "concepts/tasks"),

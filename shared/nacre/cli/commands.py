@@ -63,6 +63,10 @@ COMMANDS = {
     "chat": ("orders.chat:chat", "Talk to a Being from this terminal."),
     "dlq": ("operate.dlq:dlq", "List failed background jobs, and queue them again."),
     "reindex": ("memory.reindex:reindex", "Check, repair or rebuild the search index of memories."),
+    "eval": (
+        "memory.evaluate:evaluate",
+        "Keep questions, and show what a change of settings does to their answers.",
+    ),
     "patrol": ("memory.patrol:patrol", "Turn scenes into memories, and show what patrols did."),
     "export": ("memory.export:export", "Write everything that a Being keeps to FILE."),
     "mirror": (

@@ -273,6 +273,7 @@ SPENDING_DAYS = 400  # spending can be reviewed for a year
 RUN_KEY_SECONDS = 86_400  # a queued run's key is deleted after a day, even if the run never starts
 PATROL_SCENES = 200  # per run: a worker makes memories of them well within its time
 PATROL_FORGOTTEN = 500  # dying and dead memories per run: a year's pause takes days to work off
+KEPT_QUESTIONS_OF_BEING = 500  # for evaluations: weeks of use, asked again within a minute
 PATROL_RECALLS = 2000  # log entries of one run: those of a busy day
 PATROL_REFRESHED = 500  # memories per run that were recalled since the last one
 PATROL_SUMMARIES = 500  # points of an older version per run that get a summary

@@ -513,6 +513,13 @@ class Settings(NamedTuple):
             )
 
 
+def with_variables(
+    changes: Mapping[str, str], environment: Mapping[str, str] = os.environ
+) -> Settings:
+    """Return the settings of the environment with some variables changed."""
+    return Settings.from_environment({**environment, **changes})
+
+
 def variable(name: str) -> str | None:
     """Return a variable that the owner of this machine names, None when it is not set."""
     return os.environ.get(name)

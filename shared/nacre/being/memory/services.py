@@ -16,6 +16,7 @@ from nacre.being.memory.search.recent_memories import RecentMemories
 from nacre.being.memory.search.search import Search
 from nacre.being.memory.search.time_search import TimeSearch
 from nacre.being.memory.store.diary import think_notes
+from nacre.being.memory.store.kept_questions import KeptQuestions
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.memory.store.recall_log import RecallLog
 from nacre.being.memory.writer_origins import WriterOrigins
@@ -71,6 +72,8 @@ def open_services(
             RecallLog(indexing.non_durable_table, clock=clock, rng=rng),
             memory.history,
             writers,
+            # The same holds for a question.
+            KeptQuestions(indexing.non_durable_table, clock=clock),
         ),
         context=ContextBlocks(
             Beings(table, clock=clock, rng=rng),

@@ -70,7 +70,7 @@ def erase_being(being: Being, stores: Stores, progress: Progress) -> EraseReceip
         *(keys.sessions(being_id), keys.session_turns(being_id)),
         *(keys.captured(being_id), keys.conversations(being_id)),
         *(f"{home}#R", keys.known_events(being_id), keys.vectors(being_id), keys.marks(being_id)),
-        *(keys.evidence(being_id), keys.recalls(being_id)),
+        *(keys.evidence(being_id), keys.recalls(being_id), keys.questions(being_id)),
         *(task_partition(being_id), received_partition(being_id), home),
     ):
         delete_all(table, partition)

@@ -27,6 +27,7 @@ from nacre.being.memory.store.diary import erase_written
 from nacre.being.memory.store.edits import MemoryEdits
 from nacre.being.memory.store.event_nodes import event_note_deletions
 from nacre.being.memory.store.evidence import evidence_deletions, holders_of, number_of_items
+from nacre.being.memory.store.kept_questions import erase_questions
 from nacre.being.memory.store.nodes import Nodes, rewriting, unchanged
 from nacre.being.memory.store.partitions import items_in, records_by_id
 from nacre.being.memory.store.recall_log import RecallLog
@@ -154,6 +155,7 @@ class MemoryEraser:
         runs = {scene.run_id for scene in erased_scenes.values() if scene.run_id is not None}
         erase_written(self._table, being_id, runs, clock=self._clock, rng=self._rng)
         self._recalls.remove(being_id, ids)
+        erase_questions(self._table, being_id, {*ids, *erased_scenes}, texts_of(memories))
         # The memories that were asked for go last, so that an interrupted command finds them.
         asked_for = {*node_ids, *(scene.scene_id for scene in scenes)}
         self._delete(being_id, sorted(memories, key=lambda memory: memory.id in asked_for))

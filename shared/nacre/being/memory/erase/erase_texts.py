@@ -11,6 +11,7 @@ from nacre.being.memory.model.counters import PENDING_MESSAGES, count_in, counte
 from nacre.being.memory.model.fields import checked_date, checked_name
 from nacre.being.memory.model.types import Conversation, Message, Scene
 from nacre.being.memory.store.entries import Entry, body_key, version_key
+from nacre.being.memory.store.kept_questions import erase_questions
 from nacre.being.memory.store.partitions import items_in
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.store.targets import REQUIRED_SOUL_FIELDS, Target
@@ -115,7 +116,8 @@ class TextEraser:
             texts[message.content] = None
             if message.conversation_id is not None:
                 conversations.add(message.conversation_id)
-        # Evidence is erased first, so that an interrupted command still finds the messages.
+        # What refers to them is erased first, so that an interrupted command still finds them.
+        erase_questions(self._table, being_id, ids, texts)
         derived = self._remove_evidence(being_id, frozenset(ids))
         for first in range(0, len(places), _DELETED_AT_ONCE):
             portion = places[first : first + _DELETED_AT_ONCE]
@@ -204,6 +206,7 @@ class TextEraser:
             writes += [Delete(apart)]
             texts |= dict.fromkeys(str(item["text"]) for item in items.values() if "text" in item)
             counts[target.name] = 1
+        erase_questions(self._table, being_id, (), texts)
         fewer = counts.get(target.name, 0) if target.most is not None else 0
         write_counted(self._table, being_id, writes, add={target.counter: -fewer})
         ids = (key,) if target.keyed_by == "id" else ()

@@ -12,6 +12,7 @@ from nacre.being.memory.index.jobs import IndexWork
 from nacre.being.memory.index.maintenance import Progress
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Message
+from nacre.being.memory.store.kept_questions import erase_questions
 from nacre.being.memory.store.targets import Target
 from nacre.core.clock import Clock
 from nacre.core.errors import LeaseHeldError, NotFoundError
@@ -41,6 +42,7 @@ class Eraser:
         clock: Clock,
         rng: Random,
     ) -> None:
+        self._table = table
         self._leases = leases
         self._index = index
         self._residue = residue
@@ -100,6 +102,8 @@ class Eraser:
         """Call `erase` and clean up after it; raises LeaseHeldError if a patrol keeps running."""
         with self.without_patrols(being_id):
             receipt = erase()
+            # Once more, for a question that was asked while its words were being erased.
+            erase_questions(self._table, being_id, receipt.ids, receipt.texts)
             self._results(being_id)
             if receipt.counts.keys() & {"node", "scene"}:
                 self._index().run(being_id, "repair", progress)

@@ -23,7 +23,7 @@ from nacre.being.memory.index.vector_items import (
     vector_item,
 )
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.counters import CLOCK, count_in
+from nacre.being.memory.model.counters import CLOCK, KEEPS_QUESTIONS, count_in
 from nacre.being.memory.text.searchable_text import IndexChange, IndexEntry
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.clock import Clock
@@ -47,13 +47,15 @@ class ActiveIndex:
     """The index that answers the searches of a Being, and the embedder of its vectors.
 
     Without an embedder it is searched by words. `remark` says why, or what the owner can do.
-    `clock` is the Being's, in active days.
+    `clock` is the Being's, in active days. `keeps_questions` says whether its owner wants the
+    questions of searches to be kept.
     """
 
     index: VectorIndex
     embedder: Embedder | None
     remark: str | None = None
     clock: int = 0
+    keeps_questions: bool = False
 
 
 class AlwaysChangingError(UnavailableError):
@@ -116,17 +118,19 @@ class IndexSync:
         place, meta = keys.index_state(being_id), keys.meta(being_id)
         items = self.table.get_many([place, meta])
         active = state_from_item(items[place]).active if place in items else self.configured
-        clock = count_in(items.get(meta, {}), CLOCK)
+        being = items.get(meta, {})
+        clock, keeps_questions = count_in(being, CLOCK), being.get(KEEPS_QUESTIONS) is True
         index, embedder = self.index(active), self.embedder(active)
         if self._gives_way_now(being_id, active) or active == self.configured:
-            return ActiveIndex(index, embedder, clock=clock)
+            return ActiveIndex(index, embedder, clock=clock, keeps_questions=keeps_questions)
         how = "by words only" if embedder is None else f"with the embedding {active}"
         return ActiveIndex(
             index,
             embedder,
             f"the search still works {how}, because the setting has changed since;"
             " run 'nacre reindex'",
-            clock,
+            clock=clock,
+            keeps_questions=keeps_questions,
         )
 
     # Called by writers of memories

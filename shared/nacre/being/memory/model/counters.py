@@ -32,6 +32,8 @@ REPAIR_QUEUED_AT = "repair_queued_at"
 WORK_SEQ = "work_seq"  # raised with each announcement of work, so that no patrol overlooks one
 UNREAD = "unread"
 CLOCK = "clock"  # active days
+KEEPS_QUESTIONS = "keeps_questions"  # whether recalls and searches are kept for evaluations
+KEPT_QUESTIONS = "kept_questions"
 
 
 @dataclass(frozen=True, slots=True)

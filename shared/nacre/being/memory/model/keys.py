@@ -107,6 +107,16 @@ def recalls(being_id: str) -> str:
     return f"{home(being_id)}#L"
 
 
+def questions(being_id: str) -> str:
+    """Return the partition of the questions that are kept for evaluations."""
+    return f"{home(being_id)}#A"
+
+
+def asked_questions(being_id: str) -> str:
+    """Return the gsi1 partition of kept questions without a mark, by the time of the last one."""
+    return f"{home(being_id)}#ASKED"
+
+
 def uncounted(being_id: str) -> Key:
     """Return where it is announced that there are such recalls."""
     return Key(home(being_id), "RECALLS")

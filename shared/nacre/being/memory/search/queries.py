@@ -1,6 +1,7 @@
 """The answers of the reading tools: find or show memories, count the recall, search the history."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from nacre.being.memory.model.fields import checked_date, checked_days
@@ -15,15 +16,18 @@ from nacre.being.memory.search.result_list import found_text, message_list, trac
 from nacre.being.memory.search.search import FINDABLE, LIVING, Mode, SearchHit, SearchResult
 from nacre.being.memory.search.time_search import MORE, TimeSearch
 from nacre.being.memory.store.history import History
+from nacre.being.memory.store.kept_questions import FoundMemory, KeptAnswer, KeptQuestions, Tool
 from nacre.being.memory.store.recall_log import RecallLog
 from nacre.being.memory.text.memory_text import Fragment, recall_block, shown_line
 from nacre.being.memory.text.reported import reported_by
 from nacre.being.memory.writer_origins import WriterOrigins
+from nacre.core.errors import ConflictError, UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import RECALL_MEMORIES
 from nacre.core.origins import origins_in, union
 from nacre.core.time_zones import time_zone
 from nacre.core.traces import span
+from nacre.ports.items.table import Value
 from nacre.ports.untrusted_results import Holder
 from nacre.ports.vectors import Filter
 
@@ -53,12 +57,14 @@ class MemoryQueries:
         recalls: RecallLog,
         history: History,
         writers: WriterOrigins,
+        questions: KeptQuestions,
     ) -> None:
         self._search = search
         self._browser = browser
         self._recalls = recalls
         self._history = history
         self._writers = writers
+        self._questions = questions
 
     def recall(
         self,
@@ -98,6 +104,9 @@ class MemoryQueries:
         self._show(holder, memories)
         self._count(being_id, memories, counted=counted)
         traced = trace(replace(ranked, hits=chosen.hits)) | {"gate": chosen.gate}
+        if counted and ranked.kept_with is not None:
+            answer = _answer(memories, ranked.kept_with, chosen.gate)
+            self._keep(being_id, "recall", message, {"timezone": timezone}, answer)
         return Reply(recall_block(fragments, message), traced)
 
     def search(
@@ -158,6 +167,21 @@ class MemoryQueries:
         memories = [hit.memory for hit in result.hits]
         self._show(holder, memories)
         self._count(being_id, memories, counted=counted)
+        # An unknown cluster may be any text; one with hits is an id.
+        is_worth_keeping = page == 1 and (cluster_id is None or bool(memories))
+        if counted and is_worth_keeping and result.kept_with is not None:
+            arguments: dict[str, Value] = {
+                "limit": limit,
+                "mode": mode,
+                "cluster_id": cluster_id,
+                "date_from": date_from,
+                "date_to": date_to,
+                "status": status,
+                "timezone": timezone,
+                "as_of": as_of,
+            }
+            kept_answer = _answer(memories, result.kept_with)
+            self._keep(being_id, "search_memory", query, arguments, kept_answer)
         return Reply(found_text(result, more=more), trace(result))
 
     def browse(
@@ -226,6 +250,25 @@ class MemoryQueries:
         amounts = {node_id: 2 if node.status == "dead" else 1 for node_id, node in nodes.items()}
         if counted and amounts:
             self._recalls.add(being_id, amounts, nodes=nodes)
+
+    def _keep(
+        self,
+        being_id: str,
+        tool: Tool,
+        text: str,
+        arguments: Mapping[str, Value],
+        answer: KeptAnswer,
+    ) -> None:
+        """Keep a question for evaluations; it is answered even if that fails."""
+        with suppress(UnavailableError, ConflictError):
+            self._questions.add(being_id, tool, text, arguments, answer)
+
+
+def _answer(
+    memories: Iterable[Memory], embedding: str, gate: Mapping[str, Any] | None = None
+) -> KeptAnswer:
+    hits = tuple(FoundMemory.of(memory.id, memory.kind, memory.text) for memory in memories)
+    return KeptAnswer(hits, embedding, gate)
 
 
 @dataclass(frozen=True, slots=True)

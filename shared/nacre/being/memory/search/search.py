@@ -52,6 +52,9 @@ LIVING = Filter(states=frozenset({"active", "dying", "pending"}))
 FINDABLE = Filter(states=frozenset({"active", "dying", "pending", "dead"}))
 """The filter of a search: dead nodes too, because a search may bring them back."""
 
+NO_EMBEDDER = "the embedder cannot answer"
+"""The remark on a search that went on without vectors."""
+
 _POOL = 60  # candidates that are read from the items and ranked in full
 _STEM_ONLY = 0.5  # of the coverage, for a memory with another form of the one word
 _WORD_TERMS = 3  # of one word, such as XY-17-b or four Japanese letters
@@ -107,7 +110,9 @@ class SearchResult:
     """The hits, best first, how they were found, and remarks on the search.
 
     `cosines` says what the cosines of a search by vectors mean, `vector` is that of the query, and
-    `emb_id` its model. `condition` is what every hit must fulfil.
+    `emb_id` its model. `condition` is what every hit must fulfil. `kept_with` is the embedding to
+    keep the question with, or None if it is not kept: the owner does not want it, or the index or
+    the embedder could not answer.
     """
 
     hits: tuple[SearchHit, ...]
@@ -117,6 +122,7 @@ class SearchResult:
     vector: Vector | None = field(default=None, compare=False)
     emb_id: str = field(default="none", compare=False)
     condition: "Condition" = field(default=ANY, compare=False)
+    kept_with: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +221,14 @@ class Search:
                 memory for memory in memories if distinct_terms(memory.text).issuperset(words)
             ]
         hits = self._ranked(query, memories, shortlisted, scoring, limit)
+        is_kept = active.keeps_questions and kind != "scan" and NO_EMBEDDER not in remarks
         result = SearchResult(
-            tuple(hits), kind, tuple(remarks), scoring.cosines, condition=condition
+            tuple(hits),
+            kind,
+            tuple(remarks),
+            scoring.cosines,
+            condition=condition,
+            kept_with=active.index.emb_id if is_kept else None,
         )
         if kind != "vector":
             return result
@@ -399,7 +411,7 @@ def _embedded(active: ActiveIndex, query: str) -> tuple[Vector | None, list[str]
     try:
         vector = active.embedder.query(query)
     except UnavailableError:
-        return None, [*remarks, "the embedder cannot answer"]
+        return None, [*remarks, NO_EMBEDDER]
     # The vector of a text with nothing to embed is zero.
     return (vector if any(vector) else None), remarks
 

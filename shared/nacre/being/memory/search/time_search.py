@@ -124,15 +124,17 @@ class TimeSearch:
         start = (page - 1) * size
         remarks = [f"{span(where)}, in order of time"]
         try:
-            index = self.active_index(being_id).index
-            listing = index.list_days(being_id, where, limit=LISTED_POINTS)
+            active = self.active_index(being_id)
+            listing = active.index.list_days(being_id, where, limit=LISTED_POINTS)
         except UnavailableError:
             memories, truncated = self.reader.newest(being_id, where)
             memories.sort(key=lambda memory: (first_day(memory, where), memory.id))
             count = len(memories)
             memories = memories[start : start + size]
             remarks.append("the search index cannot be reached")
+            kept_with = None
         else:
+            kept_with = active.index.emb_id if active.keeps_questions else None
             truncated, count = listing.truncated, len(listing.hits)
             kinds: dict[str, Kind] = {
                 hit.id: hit.kind for hit in listing.hits[start : start + size]
@@ -149,7 +151,8 @@ class TimeSearch:
             if memory.fits(where) and (superseded or memory.is_current)
         )
         more = f"… there are more: page={page + 1} shows the next" if page < pages else ""
-        return SearchPage(SearchResult(hits, "date", tuple(remarks)), more)
+        result = SearchResult(hits, "date", tuple(remarks), kept_with=kept_with)
+        return SearchPage(result, more)
 
     def _find(
         self,

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from nacre.access.beings import ORDER_NAME
 from nacre.being.memory.model import keys
+from nacre.being.memory.model.counters import KEEPS_QUESTIONS, KEPT_QUESTIONS
 from nacre.being.memory.model.fields import name_key
 from nacre.being.memory.model.lineage import class_of, origins_of, tellings_of
 from nacre.being.memory.model.message_chain import marker_id_of
@@ -57,6 +58,8 @@ _LOCAL = frozenset(
     "run_seq",
     "open_run",
     "work_seq",
+    KEEPS_QUESTIONS,
+    KEPT_QUESTIONS,
 }
 _BYTES = "$bytes"
 

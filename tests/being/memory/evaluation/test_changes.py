@@ -1,0 +1,169 @@
+"""What became of an answer, and why."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nacre.being.memory.evaluation.answer_changes import AnswerChange, totals, worst_first
+from nacre.being.memory.evaluation.answers import Answer
+from nacre.being.memory.evaluation.memory_changes import PresentMemories, since_kept
+from nacre.being.memory.model.types import Node
+from nacre.being.memory.search.candidates import MemoryReader
+from nacre.being.memory.store.kept_questions import FoundMemory, KeptQuestion
+from nacre.being.memory.text.memory_text import scene_line
+from nacre.ports.vectors import Kind
+from tests.being.memory.keeping import Keeper, a_node
+
+ASKED = "2026-07-10T10:00:00.000Z"
+
+
+def question(*found: FoundMemory, **fields: Any) -> KeptQuestion:
+    given: dict[str, Any] = {
+        "question_id": "q",
+        "tool": "recall",
+        "text": "which cat?",
+        "arguments": {},
+        "found": found,
+        "embedding": "none",
+        "version": "1",
+        "asked": ASKED,
+    }
+    return KeptQuestion(**{**given, **fields})
+
+
+FOUND = FoundMemory("a", "node", "")
+
+
+def change(before: str, after: str, **fields: Any) -> AnswerChange:
+    found = [FoundMemory(id_, "node", "") for id_ in before]
+    return AnswerChange(question(*found, **fields), (*before,), (*after,), judged=(*before,))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome"),
+    [
+        ("", "", "same"),
+        ("ab", "ab", "same"),
+        ("ab", "ba", "moved"),
+        ("ab", "bac", "gained"),
+        ("", "a", "gained"),
+        ("ab", "a", "lost"),
+        ("ab", "ac", "lost"),
+        ("ab", "", "silent"),
+    ],
+)
+def test_each_change_has_one_outcome(before: str, after: str, outcome: str) -> None:
+    assert change(before, after).outcome == outcome
+
+
+def test_the_worst_changes_come_first() -> None:
+    good = change("ab", "a", mark="good", question_id="good")
+    first = change("ab", "b", question_id="first")
+    second = change("ab", "a", question_id="second")
+    often = change("ab", "a", question_id="often", times=9)
+    silent = change("ab", "", question_id="silent", mark="bad")
+    same = change("a", "a", question_id="same")
+
+    ordered = worst_first([same, second, silent, often, first, good])
+
+    ids = [entry.question.question_id for entry in ordered]
+    assert ids == ["good", "silent", "first", "often", "second", "same"]
+    assert totals(ordered) == {
+        "silent": 1,
+        "lost": 4,
+        "moved": 0,
+        "gained": 0,
+        "same": 1,
+        "good_lost": 1,
+        "bad_lost": 1,
+    }
+
+
+def test_a_good_silence_is_lost_when_it_is_broken() -> None:
+    silence = change("", "a", mark="good")
+
+    assert silence.loses_good
+    assert not replace(silence, causes=("created",)).loses_good
+    assert not change("", "", mark="good").loses_good
+
+
+def test_what_a_good_answer_did_not_have_is_no_loss() -> None:
+    more = AnswerChange(question(FOUND, mark="good"), ("a", "b"), ("a",), judged=("a",))
+
+    assert more.outcome == "lost"
+    assert not more.loses_good
+
+
+def shown(node: Node) -> FoundMemory:
+    return FoundMemory.of(node.node_id, "node", scene_line(node))
+
+
+def since(kept: Keeper, asked: KeptQuestion, *ids: str) -> AnswerChange:
+    kinds: dict[str, Kind] = dict.fromkeys((*(hit.id for hit in asked.found), *ids), "node")
+    memories = PresentMemories(MemoryReader(kept.table), kept.id, kinds)
+    answer = Answer(dict.fromkeys(ids, "node"))
+    return since_kept(asked, answer, memories, embedding="none", version="1")
+
+
+@pytest.mark.parametrize(
+    ("fields", "cause"),
+    [
+        ({"status": "dead", "count_at_death": 0, "due": None}, "forgotten"),
+        ({"status": "hidden"}, "hidden"),
+        ({"superseded_by": "x"}, "superseded"),
+        ({"reason": "undone", "status": "dead", "count_at_death": 0, "due": None}, "undone"),
+        ({"action": "Ann fed the dog"}, "corrected"),
+    ],
+)
+def test_the_change_of_a_memory_explains_its_loss(
+    laptop: Keeper, fields: dict[str, Any], cause: str
+) -> None:
+    before = a_node(1)
+    laptop.memory.nodes.add(laptop.id, [replace(before, **fields)])
+
+    change = since(laptop, question(shown(before), mark="good"))
+
+    assert cause in change.causes
+    assert change.outcome == "silent"
+    assert not change.loses_good
+
+
+def test_a_search_finds_forgotten_memories_so_that_explains_nothing(laptop: Keeper) -> None:
+    dead = a_node(1, status="dead", count_at_death=0, due=None)
+    laptop.memory.nodes.add(laptop.id, [dead])
+
+    change = since(laptop, question(shown(dead), tool="search_memory", mark="good"))
+
+    assert change.causes == ("other memories",)
+    assert change.loses_good
+
+
+def test_a_merge_is_followed_to_what_it_became(laptop: Keeper) -> None:
+    nodes = [a_node(1), a_node(2)]
+    laptop.memory.nodes.add(laptop.id, nodes)
+    merge = laptop.memory.edits.merge(
+        laptop.id, [node.node_id for node in nodes], action="Ann fed both cats"
+    ).node
+    asked = question(*map(shown, nodes), mark="good")
+
+    found, lost = since(laptop, asked, merge.node_id), since(laptop, asked)
+
+    assert (found.outcome, found.causes) == ("same", ("merged",))
+    assert (lost.outcome, lost.loses_good) == ("silent", True)
+
+
+def test_new_memories_settings_and_versions_are_told_apart(laptop: Keeper) -> None:
+    old, new = a_node(1), a_node(2, created_at="2026-07-20T10:00:00.000Z")
+    laptop.memory.nodes.add(laptop.id, [old, new])
+    ids = (new.node_id, old.node_id)
+
+    assert since(laptop, question(shown(old)), *ids).causes == ("created",)
+    assert since(laptop, question(shown(new)), *reversed(ids)).causes == ("other memories",)
+    assert since(laptop, question(shown(new), embedding="x"), *ids).causes == ("embedding",)
+    assert since(laptop, question(shown(new), version="0"), *ids).causes == ("version",)
+    assert since(laptop, question(shown(new), version="0"), new.node_id).causes == ()
+    replaced = since(laptop, question(shown(old), mark="good"), new.node_id)
+    assert (replaced.outcome, replaced.loses_good) == ("lost", False)
+    gone = since(laptop, question(shown(a_node(3)), mark="good"))
+    assert (gone.causes, gone.loses_good) == (("gone",), False)
