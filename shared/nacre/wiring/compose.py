@@ -426,7 +426,12 @@ class Home:
         """The other servers."""
         from nacre.wiring.features.gateway import build_mounts
 
-        return build_mounts(self.ports, self.settings, lambda: self.entry, self.owner_logins)
+        return build_mounts(
+            self.ports,
+            self.settings,
+            lambda: self.entry.server_messages(),
+            self.owner_logins,
+        )
 
     @lazy
     def owner_logins(self) -> "OwnerLogins":

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from nacre.core.errors import BlockedError
 from nacre.firewall.enforce.judge import Denied
 from nacre.firewall.enforce.message import Id, Wire
 from nacre.firewall.rules.arguments.arguments import JsonNumber
@@ -62,6 +63,11 @@ def blocked_result(denied: Denied, *, is_modern: bool) -> dict[str, Any]:
         "_meta": {META: _facts(denied)},
     }
     return {"resultType": "complete", **value} if is_modern else value
+
+
+def blocked_error(denied: Denied) -> BlockedError:
+    """Return the error for a denial that no result can carry."""
+    return BlockedError(denied.text, rule=denied.rule, audit=denied.audit)
 
 
 def spelled(id_: Id | None, raw: bytes) -> Id | None:

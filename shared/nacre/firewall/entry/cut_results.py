@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.core.coroutines import is_in_loop
 from nacre.core.errors import BlockedError, NacreError, UnknownResourceError
-from nacre.firewall.enforce.judge import Call, Judge
+from nacre.firewall.enforce.judge import Judge
+from nacre.firewall.entry.caller_judges import being_of, call_by, caller_of, profile_of
 from nacre.firewall.limits.result_cut import RESULTS, Whole, cut, is_cuttable, size_of
 from nacre.firewall.rules.limit import Limit
 from nacre.firewall.rules.rule import Subject
 from nacre.protocol import strict_json
 from nacre.protocol.context import Context
 from nacre.protocol.encoded_results import Spelled
+from nacre.protocol.principal import Principal
 
 if TYPE_CHECKING:
     from nacre.firewall.limits.whole_results import WholeResults
@@ -48,24 +50,20 @@ class CutResults:
         enforces = policy.settings.mode == "enforce"
         fitted, note = value, "would be cut"
         if enforces:
-            work = partial(self._cut, judge, method, value, limit, size, context)
+            work = partial(self._cut, judge, method, value, limit, size, context.principal)
             if is_in_loop():
                 import asyncio  # noqa: PLC0415 - a function on AWS never loads it
 
                 fitted, note = await asyncio.to_thread(work)
             else:  # a blocking tool already has its own thread
                 fitted, note = work()
+        call = call_by(context, subject)
         recorded = judge.note(
             "note",
             method,
             sender="server",
-            call=Call(
-                subject=subject,
-                principal=_caller(context),
-                being=_being(context),
-                profile=context.principal.profile if context.principal else "",
-            ),
-            request=None if context.request_id is None else str(context.request_id),
+            call=call,
+            request=call.request,
             note=f"a result of {size:,} bytes {note} ({limit.matching.origin})",
         )
         if not recorded:
@@ -76,7 +74,10 @@ class CutResults:
 
     async def read(self, uri: str, context: Context) -> Mapping[str, Any]:
         """Return the whole of a result as contents; raises UnknownResourceError."""
-        work = partial(self._whole().read, uri, being=_being(context), caller=_reader(context))
+        principal = context.principal
+        work = partial(
+            self._whole().read, uri, being=being_of(principal), caller=_reader(principal)
+        )
         if is_in_loop():
             import asyncio  # noqa: PLC0415 - as above
 
@@ -94,11 +95,11 @@ class CutResults:
         value: Mapping[str, Any],
         limit: Limit,
         size: int,
-        context: Context,
+        principal: Principal | None,
     ) -> tuple[Mapping[str, Any], str]:
         data = value.encode() if isinstance(value, Spelled) else strict_json.encode(value)
         try:
-            uri = self._whole().keep(data, being=_being(context), caller=_reader(context))
+            uri = self._whole().keep(data, being=being_of(principal), caller=_reader(principal))
         except NacreError as error:
             judge.tell(f"a result that was cut could not be stored: {error}")
             whole, note = Whole(None, _NOT_STORED), "was cut and could not be stored"
@@ -107,15 +108,7 @@ class CutResults:
         return cut(method, value, limit, size, whole), note
 
 
-def _caller(context: Context) -> str:
-    return context.principal.subject if context.principal else "local"
-
-
-def _reader(context: Context) -> str:
+def _reader(principal: Principal | None) -> str:
     """Return the key of those who may read the whole of a result: its caller, in its profile."""
-    profile = context.principal.profile if context.principal else ""
-    return f"{_caller(context)}/{profile}" if profile else _caller(context)
-
-
-def _being(context: Context) -> str:
-    return context.principal.being_id if context.principal else ""
+    caller, profile = caller_of(principal), profile_of(principal)
+    return f"{caller}/{profile}" if profile else caller

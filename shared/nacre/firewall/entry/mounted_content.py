@@ -9,8 +9,9 @@ from nacre.core.lazy_dataclasses import replace
 from nacre.firewall.audit.entry import Direction
 from nacre.firewall.content.digests import digest
 from nacre.firewall.enforce.content_check import Screen, Screened
-from nacre.firewall.enforce.judge import Call, Judge
+from nacre.firewall.enforce.judge import Judge
 from nacre.firewall.enforce.large_results import Screening, is_large, screened_elsewhere
+from nacre.firewall.entry.caller_judges import call_by
 from nacre.firewall.entry.mounted_servers import CheckedOffer
 from nacre.firewall.pins import Pin, PinKind, Pins, label, pin_name
 from nacre.firewall.rules.policy import Policy
@@ -91,12 +92,13 @@ class MountedContent:
         if screened.note is None and screened.objection is None:
             return value
         denies = screened.objection is not None
+        call = call_by(context, Subject("method", method, "", {}))
         recorded = judge.note(
             "deny" if denies else "note",
             method,
             sender=sender,
-            call=_caller(method, context),
-            request=None if context.request_id is None else str(context.request_id),
+            call=call,
+            request=call.request,
             note=screened.note or screened.objection,
         )
         if judge.policy().settings.mode != "enforce":
@@ -192,13 +194,3 @@ def _without_secrets(
 
 def _unrecorded(*_args: Any, **_fields: Any) -> None:
     """Record nothing, because the server's owner asked and sees the answer."""
-
-
-def _caller(method: str, context: Context) -> Call:
-    principal = context.principal
-    return Call(
-        subject=Subject("method", method, "", {}),
-        principal=principal.subject if principal else "local",
-        being=principal.being_id if principal else "",
-        profile=principal.profile if principal else "",
-    )

@@ -15,7 +15,7 @@ from nacre.wiring.features.server_sources import own_servers, reloaded_servers, 
 from nacre.wiring.features.servers import references_of, server_opener, surroundings
 
 if TYPE_CHECKING:
-    from nacre.firewall.entry.entry_judge import EntryJudge
+    from nacre.firewall.entry.server_messages import ServerMessages
     from nacre.gateway.calls.owner_logins import OwnerLogins
     from nacre.wiring.ports import Ports
     from nacre.wiring.settings import Settings
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def build_mounts(
     ports: "Ports",
     settings: "Settings",
-    judge: "Callable[[], EntryJudge]",
+    messages: "Callable[[], ServerMessages]",
     logins: "OwnerLogins",
     tell: Tell = to_stderr,
 ) -> Mounts:
@@ -36,7 +36,7 @@ def build_mounts(
     store = ServerStore(lambda: ports.data, ports.read)
     catalogue = StoredCatalogue(lambda: ports.data, ports.read)
     references = references_of(ports)
-    opener = server_opener(ports, settings, references, judge, logins)
+    opener = server_opener(ports, settings, references, messages, logins)
     # On Lambda no file changes, and one call runs at a time.
     local = (
         cache(lambda: own_servers(settings, tell))
@@ -55,7 +55,7 @@ def build_mounts(
         catalogue=catalogue,
         open=opener,
         logins=logins,
-        watch=judge,
+        watch=messages,
     )
     sources = replace(sources, where=surroundings(references, is_stack=ports.is_stack))
     if not ports.is_stack:

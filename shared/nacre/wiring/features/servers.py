@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nacre.adapters.mcp.stdio_transport import Confine
     from nacre.adapters.screening.process_pool import ScreeningProcesses
     from nacre.firewall.confine.confined_server import ConfinedStart
-    from nacre.firewall.entry.entry_judge import EntryJudge
+    from nacre.firewall.entry.server_messages import ServerMessages
     from nacre.firewall.rules.rule import Surroundings
     from nacre.gateway.calls.external_server import ExternalServer
     from nacre.gateway.calls.owner_logins import OwnerLogins
@@ -65,7 +65,7 @@ def server_opener(
     ports: "Ports",
     settings: "Settings",
     references: "References",
-    judge: "Callable[[], EntryJudge]",
+    messages: "Callable[[], ServerMessages]",
     logins: "OwnerLogins",
 ) -> "Callable[[ServerConfig, str | None, Callable[[], None]], ExternalServer]":
     """Return the function that opens servers; the first one loads the official client."""
@@ -78,7 +78,7 @@ def server_opener(
         # On AWS the next round of a call may reach another environment.
         parked = None if ports.is_stack else ParkedCalls(ports.rng)
         connect = _connecting(ports, settings, references, UpstreamLoop())
-        return connect, RequestRelay(judge, parked)
+        return connect, RequestRelay(messages, parked)
 
     lock = Lock()
 
