@@ -73,8 +73,9 @@ def settings() -> str:
     return _page(
         "Settings",
         "Settings are environment variables. Each is read once, at the start; the error for a "
-        "wrong value names the variable and what it should be. On AWS the template sets them from "
-        "its parameters.",
+        "wrong value names the variable and what it should be. Servers and `nacre doctor` warn of "
+        "variables that begin with `NACRE_` and are not in this list. On AWS the template sets "
+        "them from its parameters.",
         _table(("Variable", "Meaning", "Default"), rows),
     )
 

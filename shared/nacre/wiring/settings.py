@@ -5,7 +5,7 @@ instead of a dataclass saves a tenth of that start.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal, NamedTuple
 
 from nacre.core.errors import ConfigurationError, InvalidInputError
@@ -18,6 +18,14 @@ from nacre.core.limits import (
 )
 from nacre.wiring.user_folder import chosen_folder
 
+# The builds, tests and benchmarks of this project read these.
+_OF_BUILDS = (
+    *("NACRE_ARCH", "NACRE_BENCH_", "NACRE_CLEAN_MACHINE", "NACRE_CRASHES", "NACRE_FUZZ_"),
+    *("NACRE_LOAD_LEAK", "NACRE_PIPELINE", "NACRE_PROOFS", "NACRE_RACES", "NACRE_SWEPT_BEINGS"),
+    "NACRE_TEST_",
+)
+# Names that people expect to be settings.
+_OPTIONS = {"NACRE_PORT": "--port", "NACRE_HOST": "--host"}
 _LEVELS = {
     "DEBUG": "DEBUG",
     "INFO": "INFO",
@@ -741,15 +749,40 @@ def _origin(variable: str, value: str) -> str:
     return f"{scheme}://{host}".lower()
 
 
-def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[tuple[str, str]]:
-    """Return variables that look like settings, each with the setting that is probably meant."""
+def unknown_variables(
+    environment: Mapping[str, str] = os.environ, *, used: Collection[str] = ()
+) -> list[tuple[str, str]]:
+    """Return variables that look like settings and have no effect, each with advice.
+
+    `used` are names that options of the command read.
+    """
+    names = {variable.name for variable in VARIABLES.values()}
+    unknown = sorted(
+        name
+        for name in environment
+        if name.upper().startswith("NACRE_")
+        and not name.startswith(_OF_BUILDS)
+        and name not in names
+        and name not in used
+    )
+    return [(name, _advice(name.upper(), names)) for name in unknown]
+
+
+def _advice(name: str, names: Collection[str]) -> str:
     from difflib import get_close_matches
 
-    names = [variable.name for variable in VARIABLES.values()]
-    unknown = sorted(
-        name for name in environment if name.upper().startswith("NACRE_") and name not in names
-    )
-    return [(name, "".join(get_close_matches(name.upper(), names, 1, 0.75))) for name in unknown]
+    if option := _OPTIONS.get(name):
+        return f"use the option {option} of 'nacre serve'"
+    similar = get_close_matches(name, names, 1, 0.75)
+    return f"did you mean {similar[0]}?" if similar else "see docs/reference/settings.md"
+
+
+def unknown_settings(*, used: Collection[str] = ()) -> list[str]:
+    """Return a warning for each variable that looks like a setting and has no effect."""
+    return [
+        f"{name} is not a setting, so it has no effect; {advice}"
+        for name, advice in unknown_variables(used=used)
+    ]
 
 
 def service_variables(

@@ -16,6 +16,7 @@ from nacre.core.clock import system_clock
 from nacre.core.errors import ConflictError, NacreError
 from nacre.core.lazy_dataclasses import asdict
 from nacre.wiring.data_folder import file_lock
+from nacre.wiring.settings import unknown_settings
 
 _LOCK_SECONDS = 5.0
 
@@ -59,6 +60,8 @@ def mirror(
     """
     if yes and restore:
         raise click.UsageError("--yes and --restore contradict each other; give only one")
+    for warning in unknown_settings() if watch else ():
+        click.echo(f"warning: {warning}", err=True)
     home, being = place.open_being()
     opened = open_mirror_folder(
         folder, place.folder(), being.being_id, restart=restart, is_dry=dry_run

@@ -79,7 +79,7 @@ def _check_settings() -> list[Finding]:
             "settings",
             "warn",
             f"{name} is not a setting, so it has no effect",
-            f"did you mean {similar}?" if similar else "see docs/reference/settings.md",
+            advice,
         )
-        for name, similar in unknown
+        for name, advice in unknown
     ]

@@ -1,5 +1,6 @@
 """The options of `nacre proxy`, parsed without click because a client waits for the process."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,11 @@ class ProxyOptions:
     run: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     accept: tuple[str, ...] = ()
+
+    def variables(self) -> set[str]:
+        """Return the words of the options that may name variables of the environment."""
+        texts = (self.url_env, self.bearer_env, *self.header_env, *self.header, *self.env)
+        return {word for text in texts for word in re.findall(r"\w+", text)}
 
     def settings(self) -> "Settings":
         """Return the settings of the environment, changed by the options."""

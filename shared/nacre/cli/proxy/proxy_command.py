@@ -81,6 +81,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _run(options: ProxyOptions) -> int:
+    _warn_of_unknown_settings(options)
     if options.command:
         from nacre.cli.proxy.stdio_form import run as run_command
 
@@ -92,3 +93,11 @@ def _run(options: ProxyOptions) -> int:
     from nacre.cli.proxy.url_form import run as run_url
 
     return run_url(options)
+
+
+def _warn_of_unknown_settings(options: ProxyOptions) -> None:
+    from nacre.core.logs import Log
+    from nacre.wiring.settings import unknown_settings
+
+    for warning in unknown_settings(used=options.variables()):
+        Log("warning").write("warning", "settings", said=warning)

@@ -45,7 +45,7 @@ from nacre.wiring.data_folder import DATABASE
 from nacre.wiring.features.policies import policies_of
 from nacre.wiring.laptop import first_being, open_laptop
 from nacre.wiring.server_registry import registered_server
-from nacre.wiring.settings import Settings
+from nacre.wiring.settings import Settings, unknown_settings
 
 HOST = "127.0.0.1"
 PORT = 8642
@@ -121,6 +121,7 @@ def serve(
             server = _server(app, log, settings, stopping=changes.close)
             with registered_server(Path(laptop.ports.where), url):
                 log.write("info", "serving", url=url, folder=laptop.ports.where)
+                _warn_of_unknown_settings(log)
                 server.run(sockets=[listener])
             log.write("info", "stopped")
     finally:
@@ -139,10 +140,16 @@ def _serve_stack(stack: str, host: str, port: int, settings: Settings) -> None:
             app = stack_app(home, host, settings, log, changes)
             server = _server(app, log, settings, stopping=changes.close)
             log.write("info", "serving", url=url_of(host, listener, settings), stack=stack)
+            _warn_of_unknown_settings(log)
             server.run(sockets=[listener])
         log.write("info", "stopped")
     finally:
         home.close()
+
+
+def _warn_of_unknown_settings(log: Log) -> None:
+    for warning in unknown_settings():
+        log.write("warning", "settings", said=warning)
 
 
 def stack_app(home: Home, host: str, settings: Settings, log: Log, changes: Changes) -> AsgiApp:

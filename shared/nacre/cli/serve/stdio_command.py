@@ -72,7 +72,7 @@ def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
     from nacre.protocol.principal import FULL, Principal
     from nacre.protocol.surface import part_of
     from nacre.wiring.laptop import first_being, open_laptop
-    from nacre.wiring.settings import Settings
+    from nacre.wiring.settings import Settings, unknown_settings
 
     if sys.stdin is None or sys.stdout is None:
         raise InvalidInputError(
@@ -105,6 +105,8 @@ def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
         output, sys.stdout = sys.stdout.buffer, sys.stderr
         signal.signal(signal.SIGTERM, _end)
         log = Log("debug" if verbose else "warning")
+        for warning in unknown_settings():
+            log.write("warning", "settings", said=warning)
         worker = OnDemandWorker(laptop, log)
         gc.freeze()
         gc.enable()
