@@ -38,8 +38,8 @@ class AccessRequest:
     scopes: frozenset[str]
 
     @property
-    def profile(self) -> str | None:
-        """The profile that the tokens will be bound to, None for access to everything."""
+    def profile(self) -> str:
+        """The profile that the tokens will be bound to, "" for access to everything."""
         return profile_in(self.resource)
 
 

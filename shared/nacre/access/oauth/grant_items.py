@@ -36,8 +36,8 @@ class Grant:
 
     @property
     def profile(self) -> str:
-        """The profile that its tokens are bound to, or ""."""
-        return profile_in(self.resource) or ""
+        """The profile that its tokens are bound to, "" for none."""
+        return profile_in(self.resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def access_row(
         label=grant.client_name,
         client=grant.client_id,
         resource=grant.resource,
-        profile=profile_in(grant.resource) or "",
+        profile=profile_in(grant.resource),
     )
     row = {**token_item(record, sha256), "grant_id": grant.grant_id}
     return [sha256, int(record.expires.timestamp())], row

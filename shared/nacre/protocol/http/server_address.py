@@ -49,7 +49,7 @@ def resource_of(base: str, part: str | None = None) -> str:
     return f"{base}{ENDPOINT}" if part is None else f"{base}{ENDPOINT}/{part}"
 
 
-def profile_in(resource: str) -> str | None:
-    """Return the profile that a resource of `resource_of` is, None for another part."""
-    part = resource.rpartition(f"{ENDPOINT}/")[2]
-    return part if f"{ENDPOINT}/" in resource and is_profile_name(part) else None
+def profile_in(resource: str) -> str:
+    """Return the profile that a resource of `resource_of` names, "" if it names none."""
+    _, endpoint, part = resource.rpartition(f"{ENDPOINT}/")
+    return part if endpoint and is_profile_name(part) else ""
