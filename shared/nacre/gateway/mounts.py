@@ -24,7 +24,7 @@ from nacre.firewall.entry.mounted_servers import Kind, PinHold, Place
 from nacre.firewall.pins import PinKind, label, may_name
 from nacre.firewall.rules.arguments.argument_names import path_arguments
 from nacre.firewall.rules.rule import NOWHERE, Surroundings
-from nacre.gateway.calls.external_server import ExternalResult, ExternalServer, call_tool
+from nacre.gateway.calls.external_server import ExternalServer, call_tool
 from nacre.gateway.catalogue.current_view import CurrentView, Sources
 from nacre.gateway.catalogue.fetcher import Fetcher
 from nacre.gateway.catalogue.in_process import InProcessServer
@@ -36,7 +36,7 @@ from nacre.gateway.resource_links import Links
 from nacre.gateway.servers.config import ServerConfig
 from nacre.protocol.context import Context, InputRequired, TaskRun
 from nacre.protocol.principal import Principal
-from nacre.protocol.surface import WireResult, WireTool
+from nacre.protocol.surface import ReadyResult, WireResult, WireTool
 
 T = TypeVar("T")
 Send = Callable[[ExternalServer], Awaitable[T]]
@@ -390,7 +390,7 @@ class ExternalTool:
         self,
         name: str,
         place: Place,
-        send: Callable[[Context, Send[ExternalResult]], Awaitable[ExternalResult]],
+        send: Callable[[Context, Send[ReadyResult]], Awaitable[ReadyResult]],
         links: Links,
         config: ServerConfig,
     ) -> None:
@@ -413,13 +413,13 @@ class ExternalTool:
         self._links.remember(self._place.server, result.to_dict())
         return result
 
-    async def _sent(self, arguments: dict[str, Any], context: Context) -> ExternalResult:
+    async def _sent(self, arguments: dict[str, Any], context: Context) -> ReadyResult:
         name = self._place.name
         return await self._send(context, lambda server: call_tool(server, name, arguments, context))
 
     async def _call_once(
         self, run: TaskRun, arguments: dict[str, Any], context: Context
-    ) -> ExternalResult:
+    ) -> ReadyResult:
         """Make the call of a task, which a later attempt must not make again: it has effects."""
         if _BEGUN in run.notes:
             raise UpstreamError(self._place.server, _LOST, is_fault=False)

@@ -18,6 +18,19 @@ class WireResult(Protocol):
         ...
 
 
+class ReadyResult:
+    """A result that is already as `tools/call` carries it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Mapping[str, Any]) -> None:
+        self._value = value
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """Return the value."""
+        return self._value
+
+
 class WireTool(Protocol):
     """One tool, ready to be called."""
 

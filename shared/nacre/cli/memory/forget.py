@@ -1,6 +1,5 @@
 """The command `nacre forget`: erase memories, entries, messages or a whole Being."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from random import SystemRandom
@@ -19,11 +18,11 @@ from nacre.being.memory.store.targets import NOTES, TARGETS
 from nacre.being.memory.text.memory_text import counted
 from nacre.being.orders.sessions.store import SessionStore
 from nacre.cli.being_options import Place, being_options, combined
+from nacre.cli.confirmation import is_confirmed
 from nacre.cli.display import json_option, show_json
 from nacre.cli.exit_codes import FAILURE, OK, REFUSED
 from nacre.cli.progress import progress_lines
 from nacre.core.clock import system_clock
-from nacre.core.errors import InvalidInputError
 from nacre.firewall.approvals.service import Desk
 from nacre.firewall.policies.stored_policy import partition
 from nacre.ports.residue import Trace
@@ -162,7 +161,7 @@ def _forget(
     home, being = place.open_being()
     if not yes:
         whose = "" if erase is None else f" of {being.name}"
-        if not _is_confirmed(f"Permanently erase {target}{whose}?"):
+        if not is_confirmed(f"Permanently erase {target}{whose}?"):
             click.echo("Nothing was erased.", err=True)
             return REFUSED
     eraser = home.eraser
@@ -180,12 +179,6 @@ def _forget(
     else:
         _show(being, erased, traces)
     return FAILURE if traces else OK
-
-
-def _is_confirmed(question: str) -> bool:
-    if not sys.stdin.isatty():
-        raise InvalidInputError("there is no terminal for a confirmation; give --yes")
-    return click.confirm(question, err=True)
 
 
 def _erase_rules(home: Home, being: Being) -> None:

@@ -19,7 +19,7 @@ from nacre.firewall.entry.caller_judges import CallerJudges
 from nacre.firewall.entry.mounted_servers import RESULTS, Kind, Mounts, Place
 from nacre.firewall.rules.rule import Subject
 from nacre.protocol.context import Context
-from nacre.protocol.surface import WireResult
+from nacre.protocol.surface import ReadyResult, WireResult
 from nacre.protocol.versions import MODERN
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ResultChecks:
                 changed = await self._fitted(judge, subject, "tools/call", changed, context)
         except BlockedError as error:
             return denied_result(Denied(str(error)), context)
-        return result if changed is value else _Result(changed)
+        return result if changed is value else ReadyResult(changed)
 
     async def contents(
         self,
@@ -165,19 +165,6 @@ class ResultChecks:
         return await self._results().fitted(judge, subject, method, value, context)
 
 
-class _Result:
-    """The result of a tool call that was denied or changed."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Mapping[str, Any]) -> None:
-        self._value = value
-
-    def to_dict(self) -> Mapping[str, Any]:
-        """Return the result as `tools/call` carries it."""
-        return self._value
-
-
 def denied_result(denied: Denied, context: Context) -> WireResult:
     """Return the result of a tool call that was denied."""
-    return _Result(blocked_result(denied, is_modern=context.version == MODERN))
+    return ReadyResult(blocked_result(denied, is_modern=context.version == MODERN))

@@ -28,6 +28,7 @@ from nacre.ports.upstream import Definition, Offered, Upstream
 from nacre.protocol import strict_json
 from nacre.protocol.context import Context, InputRequired
 from nacre.protocol.encoded_results import Spelled
+from nacre.protocol.surface import ReadyResult
 from nacre.protocol.versions import META_SERVER
 
 if TYPE_CHECKING:
@@ -208,25 +209,12 @@ class ExternalServer:
         return error
 
 
-class ExternalResult:
-    """The result of a tool of another server, unchanged."""
-
-    __slots__ = ("_result",)
-
-    def __init__(self, result: Mapping[str, Any]) -> None:
-        self._result = result
-
-    def to_dict(self) -> Mapping[str, Any]:
-        """Return the result as `tools/call` carries it."""
-        return self._result
-
-
 async def call_tool(
     server: ExternalServer, name: str, arguments: dict[str, Any], context: Context
-) -> ExternalResult:
+) -> ReadyResult:
     """Call a tool; its server checks the arguments."""
     params = {"name": name, "arguments": arguments}
-    return ExternalResult(await server.request("tools/call", params, context))
+    return ReadyResult(await server.request("tools/call", params, context))
 
 
 def _plain(result: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from nacre.protocol.context import Context
 from nacre.protocol.large_calls import in_full
 from nacre.protocol.principal import Principal
 from nacre.protocol.results import tool_error
-from nacre.protocol.surface import Definitions
+from nacre.protocol.surface import Definitions, ReadyResult
 
 _SHOWN_DESCRIPTION = 240  # characters; describe_tools has the rest
 _SHOWN_ARGUMENTS = 12
@@ -39,26 +39,13 @@ class Tools(Protocol):
         ...
 
 
-class _Result:
-    """The result of one of these tools."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Mapping[str, Any]) -> None:
-        self._value = value
-
-    def to_dict(self) -> Mapping[str, Any]:
-        """Return the result as `tools/call` carries it."""
-        return self._value
+def _answer(text: str) -> ReadyResult:
+    return ReadyResult({"content": [{"type": "text", "text": text}]})
 
 
-def _answer(text: str) -> _Result:
-    return _Result({"content": [{"type": "text", "text": text}]})
-
-
-def _refusal(text: str) -> _Result:
+def _refusal(text: str) -> ReadyResult:
     """Return the result of a call that cannot be made."""
-    return _Result(tool_error(text))
+    return ReadyResult(tool_error(text))
 
 
 class OnDemandTool:
@@ -71,7 +58,7 @@ class OnDemandTool:
         self._name = name
         self._tools = tools
 
-    async def call(self, arguments: dict[str, Any], context: Context) -> _Result:
+    async def call(self, arguments: dict[str, Any], context: Context) -> ReadyResult:
         """Answer; raises InvalidArgumentError for wrong arguments."""
         fields = in_full(arguments)
         match self._name:
@@ -82,7 +69,7 @@ class OnDemandTool:
             case _:
                 return self._refuse(fields, context.principal)
 
-    def _find(self, fields: Mapping[str, Any], principal: Principal | None) -> _Result:
+    def _find(self, fields: Mapping[str, Any], principal: Principal | None) -> ReadyResult:
         query, server = _text(fields, FIND, "query"), _text(fields, FIND, "server")
         limit = _limit(fields)
         if not query.strip() and not server:
@@ -109,7 +96,7 @@ class OnDemandTool:
             return _answer(f"No tool fits. Servers: {', '.join(servers) or 'none'}")
         return _answer("\n".join(entries))
 
-    def _describe(self, fields: Mapping[str, Any], principal: Principal | None) -> _Result:
+    def _describe(self, fields: Mapping[str, Any], principal: Principal | None) -> ReadyResult:
         names = fields.get("names")
         if isinstance(names, str):
             names = [names]
@@ -131,7 +118,7 @@ class OnDemandTool:
         ]
         return _answer("\n".join(texts))
 
-    def _refuse(self, fields: Mapping[str, Any], principal: Principal | None) -> _Result:
+    def _refuse(self, fields: Mapping[str, Any], principal: Principal | None) -> ReadyResult:
         """Say why a call was not turned into the call of a tool."""
         name, arguments = fields.get("name"), fields.get("arguments", {})
         if not isinstance(name, str) or not name:
