@@ -145,7 +145,7 @@ def key_of(id_: Id) -> Key:
 
 def id_of(raw: bytes) -> Key | None:
     """Return the id of a message; 1 is not "1"."""
-    return _key_or_none(_object(raw).get("id"))
+    return key_or_none(_object(raw).get("id"))
 
 
 def cancelled_id(raw: bytes) -> Key | None:
@@ -154,7 +154,7 @@ def cancelled_id(raw: bytes) -> Key | None:
     params = members.get("params")
     if members.get("method") != "notifications/cancelled" or not isinstance(params, dict):
         return None
-    return _key_or_none(params.get("requestId"))
+    return key_or_none(params.get("requestId"))
 
 
 def _object(raw: bytes) -> dict[str, object]:
@@ -165,7 +165,8 @@ def _object(raw: bytes) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _key_or_none(id_: object) -> Key | None:
+def key_or_none(id_: object) -> Key | None:
+    """Return a value that may be an id, or a token for progress, as the other side compares it."""
     try:
         return key_of(id_) if isinstance(id_, str) else None
     except ValueError:  # a number that is not a valid id

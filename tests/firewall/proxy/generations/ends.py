@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from nacre.firewall.proxy.generations.meeting import Meeting
+from nacre.firewall.proxy.generations.negotiation import Negotiation
 from nacre.firewall.proxy.stdio.relay import Relay
 from tests.firewall.guarding import Scene, encoded, modern, request, response
 
@@ -44,7 +44,7 @@ class Ends:
             self.scene.guard,
             to_client=self.client.append,
             to_server=self.server.append,
-            meeting=Meeting(),
+            negotiation=Negotiation(),
         )
 
     def says(self, *messages: Any) -> "Ends":

@@ -1,4 +1,4 @@
-"""Batches of a client before a server that has none: their messages one by one."""
+"""Batches of a client, split for a server that takes none, and their answers, joined again."""
 
 from collections.abc import Iterable
 

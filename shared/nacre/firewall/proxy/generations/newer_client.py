@@ -1,11 +1,10 @@
-"""A client of the stateless generation before a server that wants a session.
+"""A client of the stateless generation in front of a server that wants a session.
 
-The server is opened with `initialize` once, with what the client's first request says of itself.
-The questions that it asks during a call end the call for the client, which makes it again with the
-answers, while the server's call goes on.
+The session is opened with `initialize` once, with what the client's first request says about
+itself. A question that the server asks during a call ends the call for the client, which makes it
+again with the answer, while the server's call goes on.
 """
 
-import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from time import monotonic
@@ -21,7 +20,6 @@ from nacre.core.errors import (
 )
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import (
-    FOLLOWED_RESOURCES,
     LARGE_RESULT_BYTES,
     MAX_IN_FLIGHT,
     PARKED_CALLS,
@@ -29,16 +27,23 @@ from nacre.core.limits import (
     UPSTREAM_QUESTIONS,
 )
 from nacre.firewall.content.digests import digest
-from nacre.firewall.enforce.json_edits import members_at, with_members, with_value, without_members
-from nacre.firewall.enforce.message import DECIDED_DOWN, DECIDED_UP, LISTS, Key, Wire, parse
+from nacre.firewall.enforce.json_edits import with_value, without_members
+from nacre.firewall.enforce.message import DECIDED_DOWN, DECIDED_UP, Key, Wire, key_or_none, parse
+from nacre.firewall.proxy.generations.newer_results import marked_as_complete, newer_answer
+from nacre.firewall.proxy.generations.newer_subscriptions import Subscriptions
 from nacre.firewall.proxy.generations.steps import (
+    OF_CLIENTS,
+    OF_SERVERS,
+    OwnIds,
+    Peer,
     Step,
     can_answer,
     cancellation,
+    capabilities_in,
     encoded,
     encoded_key,
-    error_code,
     key,
+    named_client,
     params_of,
     plain,
     refused,
@@ -46,9 +51,7 @@ from nacre.firewall.proxy.generations.steps import (
     wire_of,
 )
 from nacre.firewall.proxy.upstream.message_ids import id_of_large_response
-from nacre.protocol.changes import Wanted
 from nacre.protocol.context import LOG_LEVELS
-from nacre.protocol.encoded_results import Spelled
 from nacre.protocol.messages import answer
 from nacre.protocol.results import Results, cacheable
 from nacre.protocol.versions import (
@@ -56,7 +59,6 @@ from nacre.protocol.versions import (
     META_CAPABILITIES,
     META_CLIENT,
     META_LOG_LEVEL,
-    META_SUBSCRIPTION,
     META_VERSION,
     MODERN,
 )
@@ -69,37 +71,13 @@ _GONE = frozenset(
         "tasks/list",
     )
 )
-_OFFERED = ("tools", "resources", "prompts", "completions", "logging", "experimental")
-_DECLARED = ("sampling", "elicitation", "roots", "experimental")
-_CHANGES: Mapping[str, tuple[str, str]] = {
-    "notifications/tools/list_changed": ("toolsListChanged", "tools"),
-    "notifications/prompts/list_changed": ("promptsListChanged", "prompts"),
-    "notifications/resources/list_changed": ("resourcesListChanged", "resources"),
-}
-_UPDATED = "notifications/resources/updated"
-_UNPARSED = ("tools/call", "prompts/get")  # whose large results need nothing but a mark
-_NEWER_MEMBERS = ("resultType", "inputRequests", "requestState")  # of results
-# One of them, or a letter that needs no escape and may hide one.
-_MAY_BE_NEWER = re.compile(
-    rb"resultType|inputRequests|requestState|\\u00(?:[46][1-9a-fA-F]|[57][0-9aA])"
-)
-_RESOURCE_NOT_FOUND = -32002  # of the older generation
 _REJECTED = RelayedError(-1, "The client cannot be asked now")
 _STATE = "'requestState' was not issued here or has expired; start the call again"
 
 
-@dataclass(frozen=True, slots=True)
-class _Peer:
-    """The server, as it named itself."""
-
-    name: str
-    version: str
-    title: str | None
-
-
 @dataclass(slots=True)
 class _Question:
-    """A request of the server to the client, which waits for its answer."""
+    """A request of the server to the client that is not answered yet."""
 
     id: Key
     method: str
@@ -125,36 +103,27 @@ class _Running:
     until: float = 0.0
 
 
-@dataclass(slots=True)
-class _Listening:
-    """A subscription of the client: the notifications that it gets."""
-
-    methods: frozenset[str]
-    uris: tuple[str, ...]
-
-
 class NewerClient:
     """Translates the messages of one session. `tick` returns the time in seconds."""
 
     def __init__(self, tick: Callable[[], float] = monotonic) -> None:
         self._tick = tick
-        self._prefix = f"nacre-{secrets.token_hex(6)}"
-        self._number = 0
+        self._ids = OwnIds()
         self._opening: str | None = None
         self._offer: dict[str, Any] | None = None  # the server's answer to `initialize`
-        self._results = Results(_Peer("unknown", "", None))
+        self._results = Results(Peer("unknown"))
         self._early: dict[Key, bytes] = {}
         self._waiting: list[bytes] = []
         self._running: dict[Key, _Running] = {}
         self._parked: dict[str, _Running] = {}
-        self._listening: dict[Key, _Listening] = {}
+        self._subscriptions = Subscriptions()
         self._own: set[Key] = set()
         self._has_fallen_back = False
         self._roots: list[_Question] = []  # that the server asked for outside any call
         self._level: str | None = None
 
     def begin(self, early: Mapping[Key, bytes], again: Iterable[bytes]) -> list[Step]:
-        """Open the session, for the requests to make again in the server's generation.
+        """Open the session for requests that are repeated in the server's generation.
 
         `early` are requests that the server has got in the client's generation.
         """
@@ -193,7 +162,7 @@ class NewerClient:
         self._waiting.clear()
         self._early.clear()
         given_up = [step for state in list(self._parked) for step in self._given_up(state)]
-        self._listening.clear()
+        self._subscriptions.clear()
         self._roots.clear()
         return [*given_up, Step("server", raw)]
 
@@ -225,23 +194,22 @@ class NewerClient:
         if wire.method in _GONE:
             raise UnknownMethodError(str(wire.method))
         runs = any(running.client_id == id_ for running in self._running.values())
-        if runs or any(id_ in ids for ids in (self._running, self._listening, self._early)):
+        if runs or any(id_ in ids for ids in (self._running, self._subscriptions, self._early)):
             raise MalformedMessageError("a request with this 'id' is still running")
 
     def _wait(self, wire: Wire) -> list[Step]:
-        """Keep a request until the server is open, which the first one begins."""
+        """Keep a request until the session is open; the first one opens it."""
         if len(self._waiting) >= MAX_IN_FLIGHT:
             raise MalformedMessageError(f"{MAX_IN_FLIGHT} requests are running already")
         self._waiting.append(wire.raw)
         if self._opening is not None:
             return []
-        self._opening = self._new_id()
+        self._opening = self._ids.new()
         declared = plain(wire.meta.get(META_CAPABILITIES))
-        client = plain(wire.meta.get(META_CLIENT))
         opening = {
             "protocolVersion": LEGACY_VERSIONS[0],
-            "capabilities": _members(declared, _DECLARED),
-            "clientInfo": client or {"name": "unknown", "version": "0"},
+            "capabilities": capabilities_in(declared, OF_CLIENTS),
+            "clientInfo": named_client(plain(wire.meta.get(META_CLIENT))),
         }
         return [Step("server", request(self._opening, "initialize", opening))]
 
@@ -276,7 +244,7 @@ class NewerClient:
         )
 
     def _chosen_level(self, running: _Running) -> list[Step]:
-        """Let the server log what a request wants, if it does not yet."""
+        """Lower the level of the server's log for a request that wants more than it sends."""
         level = running.log_level
         if level is None or "logging" not in self._offers():
             return []
@@ -289,26 +257,17 @@ class NewerClient:
         if wire.method != "notifications/cancelled":
             return [Step("server", _without_reserved(wire))]
         params = params_of(wire)
-        cancelled = params.get("requestId")
-        if not isinstance(cancelled, str):
-            return []
-        try:
-            id_ = key(cancelled)
-        except ValueError:  # a number that is not a valid id
-            return []
-        return self._cancelled(id_, params.get("reason"))
+        id_ = key_or_none(params.get("requestId"))
+        return [] if id_ is None else self._cancelled(id_, params.get("reason"))
 
     def _cancelled(self, id_: Key, reason: object) -> list[Step]:
         self._waiting = [raw for raw in self._waiting if _id_in(raw) != id_]
         if self._early.pop(id_, None) is not None:  # it is not made again
             return [Step("server", cancellation(id_, reason))]
-        listening = self._listening.pop(id_, None)
-        if listening is not None:
-            others = {uri for other in self._listening.values() for uri in other.uris}
+        if id_ in self._subscriptions:
             return [
                 self._own_request("resources/unsubscribe", {"uri": uri})
-                for uri in listening.uris
-                if uri not in others
+                for uri in self._subscriptions.close(id_)
             ]
         for running in self._running.values():
             if running.client_id == id_:
@@ -412,41 +371,10 @@ class NewerClient:
             results[name] = encoded(result)
         return results
 
-    # Subscriptions.
-
     def _listen(self, id_: Key, params: dict[str, Any]) -> list[Step]:
-        if len(self._listening) >= MAX_IN_FLIGHT:
-            raise InvalidParamsError(f"{MAX_IN_FLIGHT} subscriptions are open already")
-        named = plain(params)
-        uris = Wanted.of(named).uris
-        if len(uris) > FOLLOWED_RESOURCES:
-            raise InvalidParamsError(f"a subscription follows {FOLLOWED_RESOURCES} resources")
-        offers, notifications = self._offers(), named["notifications"]
-        kinds = {
-            method: name
-            for method, (name, capability) in _CHANGES.items()
-            if notifications.get(name) is True
-            and offers.get(capability, {}).get("listChanged") is True
-        }
-        follows = offers.get("resources", {}).get("subscribe") is True
-        uris = uris if follows else ()
-        followed = {uri for other in self._listening.values() for uri in other.uris}
-        methods = frozenset((*kinds, _UPDATED) if uris else kinds)
-        self._listening[id_] = _Listening(methods, uris)
-        honoured: dict[str, Any] = dict.fromkeys(kinds.values(), True)
-        if uris:
-            honoured["resourceSubscriptions"] = list(uris)
-        acknowledgement = {
-            "jsonrpc": "2.0",
-            "method": "notifications/subscriptions/acknowledged",
-            "params": {"notifications": honoured, "_meta": {META_SUBSCRIPTION: id_}},
-        }
-        subscribing = [
-            self._own_request("resources/subscribe", {"uri": uri})
-            for uri in uris
-            if uri not in followed
-        ]
-        return [Step("client", encoded(acknowledgement)), *subscribing]
+        acknowledgement, uris = self._subscriptions.open(id_, params, self._offers())
+        subscribing = [self._own_request("resources/subscribe", {"uri": uri}) for uri in uris]
+        return [Step("client", acknowledgement), *subscribing]
 
     # From the server.
 
@@ -462,7 +390,7 @@ class NewerClient:
                 return large
         wire = wire_of(raw)
         if wire is None:
-            return self._each(raw)
+            return self._batch(raw)
         if wire.method is None:
             return self._answered(wire)
         if wire.id is None:
@@ -484,8 +412,8 @@ class NewerClient:
         running = self._running.get(key(message.id)) if message.method in DECIDED_UP else None
         return self._asked(wire, running or self._only_call())
 
-    def _each(self, raw: bytes) -> list[Step]:
-        """Translate a batch of the server."""
+    def _batch(self, raw: bytes) -> list[Step]:
+        """Translate a batch of the server, message by message."""
         try:
             values = parse(raw)
         except NacreError:
@@ -531,7 +459,7 @@ class NewerClient:
         info = self._offer.get("serverInfo")
         info = info if isinstance(info, dict) else {}
         title = info.get("title")
-        peer = _Peer(
+        peer = Peer(
             str(info.get("name", "unknown")),
             str(info.get("version", "")),
             title if isinstance(title, str) else None,
@@ -545,7 +473,7 @@ class NewerClient:
 
     def _offers(self) -> dict[str, Any]:
         offered = (self._offer or {}).get("capabilities")
-        return _members(offered, _OFFERED)
+        return capabilities_in(offered, OF_SERVERS)
 
     def _discovered(self) -> bytes:
         assert self._offer is not None
@@ -559,39 +487,16 @@ class NewerClient:
         """Return the answer to the client's request."""
         self._running.pop(running.id, None)
         assert running.client_id is not None
-        if len(raw) >= LARGE_RESULT_BYTES and running.method in _UNPARSED:
-            marked = _marked(raw)
-            if marked is not None and running.client_id != running.id:
-                marked = with_value(marked, ("id",), encoded_key(running.client_id))
-            if marked is not None:
-                return [Step("client", marked)]
-        wire = wire_of(raw)
-        assert wire is not None
-        if wire.error is not None:
-            changed = raw
-            if running.client_id != running.id:
-                changed = with_value(changed, ("id",), encoded_key(running.client_id))
-            if running.method == "resources/read" and error_code(wire.error) == _RESOURCE_NOT_FOUND:
-                changed = with_value(changed, ("error", "code"), b"-32602")
-            return [Step("client", changed)]
-        spelled = members_at(raw, ("result",))
-        # A server of the older generation completes each result, and asks by requests.
-        if type(wire.result.get("_meta")) is not dict:
-            spelled.pop("_meta", None)  # what is no object cannot be joined with ours
-        result: Mapping[str, Any] = Spelled(
-            {name: value for name, value in spelled.items() if name not in _NEWER_MEMBERS}
+        body = newer_answer(
+            raw, running.method, self._results, id_=running.id, client_id=running.client_id
         )
-        if running.method in LISTS or running.method == "resources/read":
-            # Nobody knows for how long it stays true.
-            result = cacheable(result, modern=True, ttl_ms=0)
-        body = self._results.encode(result, modern=True)
-        return [Step("client", answer(running.client_id, body).body)]
+        return [Step("client", body)]
 
     def _large(self, raw: bytes) -> list[Step] | None:
         """Return the answer with a large result, without parsing it; None for other messages."""
         id_ = id_of_large_response(raw)
         running = None if id_ is None else self._running.get(key(id_))
-        if running is None or running.method not in _UNPARSED or _marked(raw) is None:
+        if running is None or marked_as_complete(raw, running.method) is None:
             return None
         if running.client_id is None:
             running.answer = raw
@@ -599,14 +504,10 @@ class NewerClient:
         return self._finished(running, raw)
 
     def _told(self, wire: Wire) -> list[Step]:
+        addressed = self._subscriptions.addressed(wire)
+        if addressed is not None:
+            return [Step("client", raw) for raw in addressed]
         method = str(wire.method)
-        if method in _CHANGES or method == _UPDATED:
-            uri = params_of(wire).get("uri")
-            return [
-                Step("client", _for(wire, id_))
-                for id_, listening in self._listening.items()
-                if method in listening.methods and (method in _CHANGES or uri in listening.uris)
-            ]
         if method == "notifications/progress":
             return self._progressed(wire)
         if method == "notifications/message":
@@ -638,12 +539,9 @@ class NewerClient:
         return [Step("client", wire.raw)]
 
     def _withdrawn(self, id_: object) -> list[Step]:
-        """Forget a question that the server gives up."""
-        if not isinstance(id_, str):
-            return []
-        try:
-            withdrawn = key(id_)
-        except ValueError:  # a number that is not a valid id
+        """Forget a question that the server withdraws."""
+        withdrawn = key_or_none(id_)
+        if withdrawn is None:
             return []
         self._roots = [question for question in self._roots if question.id != withdrawn]
         for running in self._running.values():
@@ -656,20 +554,10 @@ class NewerClient:
 
     # Own requests.
 
-    def _new_id(self) -> str:
-        self._number += 1
-        return f"{self._prefix}-{self._number}"
-
     def _own_request(self, method: str, params: Mapping[str, Any]) -> Step:
-        id_ = self._new_id()
+        id_ = self._ids.new()
         self._own.add(id_)
         return Step("server", request(id_, method, params))
-
-
-def _members(value: object, names: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        return {}
-    return {name: value[name] for name in names if isinstance(value.get(name), dict)}
 
 
 def _without_reserved(wire: Wire) -> bytes:
@@ -693,28 +581,6 @@ def _declined(question: _Question) -> bytes:
     if question.method == "elicitation/create":
         return answer(question.id, b'{"action":"decline"}').body
     return refused(question.id, _REJECTED, modern=False)
-
-
-def _for(wire: Wire, subscription: Key) -> bytes:
-    """Return a notification with the id of the subscription that it is for."""
-    mark = {META_SUBSCRIPTION: encoded_key(subscription)}
-    return with_members(wire.raw, ("params", "_meta"), mark)
-
-
-def _marked(raw: bytes) -> bytes | None:
-    """Return a large response whose result says that it is complete.
-
-    None if it has no result, or one that may say something else of itself.
-    """
-    head = raw[:1024]
-    place = head.find(b'"result"')
-    if place < 0 or b'"error"' in head[:place] or _MAY_BE_NEWER.search(raw):
-        return None
-    brace = head.find(b"{", place)
-    if brace < 0 or head[place + 8 : brace].strip(b" \t:") or brace + 1 >= len(head):
-        return None
-    comma = b"" if head[brace + 1 :].lstrip()[:1] == b"}" else b","
-    return b'%b"resultType":"complete"%b%b' % (raw[: brace + 1], comma, raw[brace + 1 :])
 
 
 def _id_in(raw: bytes) -> Key | None:

@@ -1,10 +1,9 @@
-"""A client that opens a session before a server of the stateless generation.
+"""A client that opens a session, in front of a server of the stateless generation.
 
-What the client says of itself in `initialize` goes with each of its requests. The questions with
-which the server ends a call are asked one by one, and the call is made again with the answers.
+What the client says about itself in `initialize` goes with each of its requests. If the server ends
+a call with questions, the client is asked one by one, and the call is made again with the answers.
 """
 
-import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,16 +16,22 @@ from nacre.core.errors import (
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import FOLLOWED_RESOURCES, MAX_IN_FLIGHT, UPSTREAM_QUESTIONS
 from nacre.firewall.enforce.json_edits import members_at, with_members, with_value
-from nacre.firewall.enforce.message import DECIDED_DOWN, Key, Wire
+from nacre.firewall.enforce.message import DECIDED_DOWN, Key, Wire, key_or_none
 from nacre.firewall.proxy.generations.batches import Batches
 from nacre.firewall.proxy.generations.steps import (
+    OF_CLIENTS,
+    OF_SERVERS,
+    OwnIds,
+    Peer,
     Step,
     can_answer,
     cancellation,
+    capabilities_in,
     encoded,
     encoded_key,
     error_code,
     key,
+    named_client,
     params_of,
     plain,
     refused,
@@ -49,8 +54,6 @@ from nacre.protocol.versions import (
     negotiate,
 )
 
-_OFFERED = ("tools", "resources", "prompts", "completions", "logging", "experimental")
-_DECLARED = ("sampling", "elicitation", "roots", "experimental")
 _CHANGES = {
     "tools": "toolsListChanged",
     "prompts": "promptsListChanged",
@@ -89,13 +92,12 @@ class OlderClient:
         self._capabilities: Mapping[str, Any] = self._meta[META_CAPABILITIES]
         self._found = plain(discovered)
         offered = self._found.get("capabilities")
-        self._offers = _members(offered, _OFFERED)
+        self._offers = capabilities_in(offered, OF_SERVERS)
         meta = self._found.get("_meta")
         info = meta.get(META_SERVER) if isinstance(meta, dict) else None
         self._info = info if isinstance(info, dict) else {"name": "unknown", "version": ""}
-        self._results = Results(_Peer())
-        self._prefix = f"nacre-{secrets.token_hex(6)}"
-        self._number = 0
+        self._results = Results(Peer())  # this generation's results name no server
+        self._ids = OwnIds()
         self._level: str | None = None
         self._running: dict[Key, _Running] = {}
         self._questions: dict[Key, _Running] = {}
@@ -194,11 +196,7 @@ class OlderClient:
                 return [Step("server", wire.raw)]
 
     def _cancelled(self, params: Mapping[str, Any]) -> list[Step]:
-        cancelled = params.get("requestId")
-        try:
-            id_ = key(cancelled) if isinstance(cancelled, str) else None
-        except ValueError:  # a number that is not a valid id
-            return []
+        id_ = key_or_none(params.get("requestId"))
         running = next((other for other in self._running.values() if other.client_id == id_), None)
         if running is None:
             return []
@@ -210,7 +208,7 @@ class OlderClient:
             steps.append(Step("server", cancellation(running.id, params.get("reason"))))
         return [*steps, *self._batches.forget(running.client_id)]
 
-    # Changes, which the server tells on a subscription.
+    # Changes, which the server sends on a subscription.
 
     def _greeted(self) -> list[Step]:
         if self._is_greeted:
@@ -219,7 +217,7 @@ class OlderClient:
         return self._listening()
 
     def _listening(self) -> list[Step]:
-        """Subscribe to what the client hears of, in place of an earlier subscription."""
+        """Subscribe to all that the client follows, in place of an earlier subscription."""
         before, self._subscription = self._subscription, None
         steps = [] if before is None else [Step("server", cancellation(before))]
         notifications: dict[str, Any] = {
@@ -230,7 +228,7 @@ class OlderClient:
         if self._uris:
             notifications["resourceSubscriptions"] = list(self._uris)
         if notifications:
-            self._subscription = self._new_id()
+            self._subscription = self._ids.new()
             self._is_followed = False
             params = {"notifications": notifications, "_meta": self._meta}
             steps.append(
@@ -295,7 +293,7 @@ class OlderClient:
             return self._listening() if self._is_followed else []
         running = self._running.get(id_)
         if running is None:
-            return [] if str(id_).startswith(self._prefix) else [Step("client", wire.raw)]
+            return [] if self._ids.has(id_) else [Step("client", wire.raw)]
         if wire.error is None and wire.result.get("resultType") == "input_required":
             return self._asks(running, wire)
         del self._running[running.id]
@@ -353,7 +351,7 @@ class OlderClient:
                     return self._ended(running, f"the client has no '{capability_of(method)}'")
                 running.answers[name] = b'{"action":"decline"}'
                 continue
-            id_ = self._new_id()
+            id_ = self._ids.new()
             running.names[id_] = name
             running.methods[name] = method
             steps.append(Step("client", request(id_, method, params)))
@@ -380,7 +378,7 @@ class OlderClient:
     def _again(self, running: _Running) -> list[Step]:
         """Make a call again, with the answers."""
         del self._running[running.id]
-        running.id = self._new_id()
+        running.id = self._ids.new()
         self._running[running.id] = running
         raw = with_value(running.raw, ("id",), encoded_key(running.id))
         more = {"inputResponses": Spelled(running.answers).encode()} if running.answers else {}
@@ -398,34 +396,14 @@ class OlderClient:
             body = refused(running.client_id, MalformedMessageError(text), modern=False)
         return [Step("client", body)]
 
-    def _new_id(self) -> str:
-        self._number += 1
-        return f"{self._prefix}-{self._number}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Peer:
-    """A server whose results name nobody, as those of this generation do not."""
-
-    name: str = ""
-    version: str = ""
-    title: str | None = None
-
 
 def meta_of(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata of a client for stateless requests, from its `initialize`."""
-    client = params.get("clientInfo")
     return {
         META_VERSION: MODERN,
-        META_CAPABILITIES: _members(params.get("capabilities"), _DECLARED),
-        META_CLIENT: client if isinstance(client, dict) else {"name": "unknown", "version": "0"},
+        META_CAPABILITIES: capabilities_in(params.get("capabilities"), OF_CLIENTS),
+        META_CLIENT: named_client(params.get("clientInfo")),
     }
-
-
-def _members(value: object, names: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        return {}
-    return {name: value[name] for name in names if isinstance(value.get(name), dict)}
 
 
 def _older_tools(result: Spelled, wire: Wire) -> Spelled:

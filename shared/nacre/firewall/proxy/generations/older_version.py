@@ -1,7 +1,7 @@
 """A client and a server that both open sessions, where the server answers with a newer version.
 
-Most clients would leave. The versions differ in nothing but batches that a client sees only if it
-asks for it, so the client gets the version that it named, and its batches are taken apart.
+Most clients would disconnect. Apart from batches, a client notices a difference only if it asks for
+a newer feature. So it gets the version that it named, and its batches are split.
 """
 
 from nacre.firewall.enforce.json_edits import with_value
@@ -28,7 +28,7 @@ class OlderVersion:
         return False
 
     def from_client(self, raw: bytes) -> list[Step]:
-        """Take a batch apart."""
+        """Split a batch."""
         parts = self._batches.parts(raw) if self._batches.is_batch(raw) else [raw]
         steps = [Step("server", part) for part in parts]
         for part in parts:

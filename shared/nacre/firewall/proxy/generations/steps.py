@@ -1,15 +1,21 @@
 """The steps of a translation, and the small messages that it makes itself."""
 
 import json
+import secrets
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from nacre.core.errors import NacreError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.enforce.json_edits import numbers
 from nacre.firewall.enforce.message import Id, Key, Wire, key_of, message, parse
 from nacre.protocol.context import capability_of
 from nacre.protocol.http.error_map import explain
 from nacre.protocol.messages import refusal
+
+# The capabilities that both generations have, of servers and of clients.
+OF_SERVERS = ("tools", "resources", "prompts", "completions", "logging", "experimental")
+OF_CLIENTS = ("sampling", "elicitation", "roots", "experimental")
 
 
 class Step(NamedTuple):
@@ -17,6 +23,32 @@ class Step(NamedTuple):
 
     to: Literal["client", "server"]
     raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A server, as it names itself in its results."""
+
+    name: str = ""
+    version: str = ""
+    title: str | None = None
+
+
+class OwnIds:
+    """The ids of requests that a translation makes itself."""
+
+    def __init__(self) -> None:
+        self._prefix = f"nacre-{secrets.token_hex(6)}"
+        self._number = 0
+
+    def new(self) -> str:
+        """Return the id of another request."""
+        self._number += 1
+        return f"{self._prefix}-{self._number}"
+
+    def has(self, id_: Key) -> bool:
+        """Tell whether this is one of them."""
+        return str(id_).startswith(self._prefix)
 
 
 def wire_of(raw: bytes) -> Wire | None:
@@ -33,14 +65,6 @@ def key(id_: Id | None) -> Key:
     return key_of(id_)
 
 
-def key_or_none(value: object) -> Key | None:
-    """Return a value that may be an id, such as a token for progress, in the same way."""
-    try:
-        return key_of(value) if isinstance(value, str) else None
-    except ValueError:  # a number that is no valid id
-        return None
-
-
 def params_of(wire: Wire) -> dict[str, Any]:
     """Return the parameters of a message, empty if there are none."""
     return wire.params if type(wire.params) is dict else {}
@@ -52,6 +76,18 @@ def plain(value: Any) -> Any:
         return numbers(value)
     except NacreError:
         return {}
+
+
+def capabilities_in(value: object, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the named capabilities that are objects; none if the value is no object."""
+    if not isinstance(value, dict):
+        return {}
+    return {name: value[name] for name in names if isinstance(value.get(name), dict)}
+
+
+def named_client(info: object) -> object:
+    """Return how a client names itself, or a name for one that does not."""
+    return info if isinstance(info, dict) and info else {"name": "unknown", "version": "0"}
 
 
 def can_answer(capabilities: Mapping[str, Any], method: str, params: Mapping[str, Any]) -> bool:

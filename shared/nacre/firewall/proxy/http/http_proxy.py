@@ -13,7 +13,7 @@ from nacre.core.errors import NacreError, NotFoundError, TooLargeError
 from nacre.core.limits import MAX_ERROR_BODY_BYTES
 from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold
-from nacre.firewall.proxy.generations.meeting import refuses_generation
+from nacre.firewall.proxy.generations.negotiation import refuses_generation
 from nacre.firewall.proxy.http.decisions import read_request, wait_for_list
 from nacre.firewall.proxy.http.forwarded_headers import (
     LAST_EVENT,

@@ -16,7 +16,7 @@ from nacre.core.limits import (
 from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.message import Id, Key, cancelled_id, id_of
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold, Verdict
-from nacre.firewall.proxy.generations.meeting import Meeting
+from nacre.firewall.proxy.generations.negotiation import Negotiation
 from nacre.firewall.proxy.generations.steps import Step
 from nacre.firewall.proxy.http.decisions import decide_response, read_request, wait_for_list
 from nacre.firewall.proxy.upstream.legacy_sse import SseSession
@@ -50,7 +50,7 @@ class StdioBridge:
         transport: str = "",
     ) -> None:
         self._guard = guard
-        self._meeting: Meeting | None = Meeting()
+        self._negotiation: Negotiation | None = Negotiation()
         self._untranslated = write
         self._warn = warn
         self._server = server
@@ -67,7 +67,7 @@ class StdioBridge:
     @property
     def translates(self) -> bool | None:
         """Tell whether the two sides are of different generations; None while nobody knows."""
-        return False if self._meeting is None else self._meeting.translates
+        return False if self._negotiation is None else self._negotiation.translates
 
     async def run(self, lines: AsyncIterable[bytes]) -> None:
         """Relay until the input ends, and finish the requests that run.
@@ -119,8 +119,8 @@ class StdioBridge:
 
     async def _receive(self, line: bytes) -> None:
         """Take a message of the client, in the server's generation."""
-        if self._meeting is not None:
-            await self._follow(self._meeting.from_client(line))
+        if self._negotiation is not None:
+            await self._follow(self._negotiation.from_client(line))
         else:
             await self._pass_in(line)
 
@@ -131,15 +131,15 @@ class StdioBridge:
 
     async def _write(self, raw: bytes) -> None:
         """Send the client a message, in its generation."""
-        if self._meeting is not None:
-            await self._follow(self._meeting.from_server(raw))
+        if self._negotiation is not None:
+            await self._follow(self._negotiation.from_server(raw))
         else:
             await self._untranslated(raw)
 
     async def _follow(self, steps: list[Step]) -> None:
         """Send translated messages where they go."""
-        if self._meeting is not None and self._meeting.is_over:
-            self._meeting = None  # nothing is translated from now on
+        if self._negotiation is not None and self._negotiation.is_over:
+            self._negotiation = None  # nothing is translated from now on
         for step in steps:
             if step.to == "client":
                 await self._untranslated(step.raw)
@@ -297,8 +297,8 @@ class StdioBridge:
     async def _deliver(self, raw: bytes) -> None:
         """Decide about a message of the server; its line ends become blanks."""
         line = raw.translate(_LINE_ENDS) if b"\n" in raw or b"\r" in raw else raw
-        if self._meeting is not None:
-            self._meeting.hears(line)
+        if self._negotiation is not None:
+            self._negotiation.hears(line)
         verdict = await decide_response(self._guard, line)
         await self._apply(verdict, self._write, self._reply, line)
 
@@ -326,8 +326,8 @@ class StdioBridge:
             case Answer(raw):
                 await answer(raw)
             case Hold(ask):
-                if ask is not None and self._meeting is not None:
-                    await self._follow(self._meeting.asked(ask, line))
+                if ask is not None and self._negotiation is not None:
+                    await self._follow(self._negotiation.asked(ask, line))
                 elif ask is not None:
                     await self._write(ask)
             case Drop():

@@ -1,7 +1,7 @@
-"""Clients of a reverse proxy before a server of another generation.
+"""Clients of a reverse proxy in front of a server of another generation.
 
 Each works through a bridge, as a client on standard input does. Clients of the stateless generation
-that say the same of themselves, in headers too, share one, so unique ids replace their own.
+that describe themselves in the same way, in headers too, share one, so unique ids replace theirs.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from nacre.core.limits import PROXY_BACKLOG_BYTES, PROXY_CONVERSATIONS
 from nacre.firewall.content.digests import digest
 from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.json_edits import with_value
-from nacre.firewall.enforce.message import Key, Wire
+from nacre.firewall.enforce.message import Key, Wire, key_or_none
 from nacre.firewall.enforce.mirrored_headers import checked_mirrors
 from nacre.firewall.proxy.generations.steps import (
     cancellation,
@@ -24,7 +24,6 @@ from nacre.firewall.proxy.generations.steps import (
     encoded_key,
     error_code,
     key,
-    key_or_none,
     params_of,
     plain,
     wire_of,
@@ -67,17 +66,17 @@ _STATUSES: Mapping[int | None, int] = {
 class _Unread:
     """The messages that a client has not read yet.
 
-    The bridge serves other clients too and waits for none: what is only told is left out while
-    too much is unread.
+    The bridge serves other clients too and waits for none: notifications are dropped while too much
+    is unread.
     """
 
     def __init__(self) -> None:
         self._messages: asyncio.Queue[tuple[bytes, bool]] = asyncio.Queue()
         self._size = 0
 
-    def put(self, raw: bytes, *, is_last: bool = False, is_told: bool = False) -> None:
-        """Add a message; `is_told` says that nobody waits for it."""
-        if is_told and self._size >= PROXY_BACKLOG_BYTES:
+    def put(self, raw: bytes, *, is_last: bool = False, is_notification: bool = False) -> None:
+        """Add a message; nobody waits for a notification."""
+        if is_notification and self._size >= PROXY_BACKLOG_BYTES:
             return
         self._size += len(raw)
         self._messages.put_nowait((raw, is_last))
@@ -127,7 +126,7 @@ class TranslatedSession:
     async def answer(
         self, wire: Wire, reply: Reply, headers: dict[str, str], *, is_shared: bool
     ) -> None:
-        """Answer a client's request, and tell it what comes before the answer."""
+        """Answer a client's request, and pass on what comes before the answer."""
         id_, post = self._add(wire, is_shared=is_shared)
         try:
             await self._answered(post, reply, headers, wire)
@@ -144,7 +143,7 @@ class TranslatedSession:
         self._lines.put_nowait(raw.translate(_LINE_ENDS))
 
     async def listen(self, reply: Reply, headers: dict[str, str]) -> None:
-        """Send a client what belongs to none of its requests, until it goes away."""
+        """Send a client the messages that belong to none of its requests, until it disconnects."""
         stream = self._stream = _Unread()
         try:
             await reply.begin(200, {**headers, **STREAM_HEADERS})
@@ -225,10 +224,10 @@ class TranslatedSession:
             self._finish(raw, wire)
             return
         id_, raw = self._addressed(wire)
-        post = self._posts.get(id_) if id_ is not None else self._any(wire)
+        post = self._posts.get(id_) if id_ is not None else self._carrier(wire)
         unread = self._stream if post is None else post.messages
         if unread is not None:
-            unread.put(raw, is_told=wire.kind == "notification")
+            unread.put(raw, is_notification=wire.kind == "notification")
 
     def _finish(self, raw: bytes, wire: Wire | None) -> None:
         id_ = None if wire is None or wire.id is None else key(wire.id)
@@ -268,8 +267,8 @@ class TranslatedSession:
         ids = (id_ for id_, post in self._posts.items() if post.token == token)
         return next(ids, None), wire.raw
 
-    def _any(self, wire: Wire) -> _Post | None:
-        """Return the request to whose stream a message can go that names none."""
+    def _carrier(self, wire: Wire) -> _Post | None:
+        """Return the request whose stream carries a message that names none."""
         posts = [*self._posts.values()]
         if self._number:  # of several clients, none may hear what is another's
             return posts[0] if len(posts) == 1 and posts[0].wants_logs else None
@@ -301,7 +300,7 @@ class TranslatedSessions:
         return self._use((caller, session_id))
 
     def shared(self, caller: str, wire: Wire, headers: Mapping[str, str]) -> TranslatedSession:
-        """Return the session of newer clients that say of themselves what this request does."""
+        """Return the session of newer clients that describe themselves as this request does."""
         introduction = [wire.meta.get(META_CAPABILITIES), wire.meta.get(META_CLIENT)]
         # The server gets the headers of the session, such as a key, so no other client may use it.
         name = (caller, digest([*introduction, _passed_on(headers)]))

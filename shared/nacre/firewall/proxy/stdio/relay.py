@@ -10,7 +10,7 @@ from nacre.firewall.enforce.guard import Guard
 from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage
 from nacre.firewall.enforce.message import cancelled_id, id_of
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold, Verdict
-from nacre.firewall.proxy.generations.meeting import Meeting
+from nacre.firewall.proxy.generations.negotiation import Negotiation
 from nacre.firewall.proxy.generations.steps import Step
 from nacre.firewall.proxy.stdio.lines import LineSplitter
 from nacre.protocol.large_calls import whole
@@ -23,8 +23,8 @@ class Relay:
     """Reads the bytes of both sides, and passes messages to `to_client` and `to_server`.
 
     `look` screens a large result in a thread, which then calls `wake`; large calls are read in such
-    threads too. The caller of `wake` must make the loop call `relay_screened`. `meeting` translates
-    if the two sides are of different generations.
+    threads too. The caller of `wake` must make the loop call `relay_screened`. `negotiation`
+    translates if the two sides are of different generations.
     """
 
     def __init__(
@@ -35,10 +35,10 @@ class Relay:
         to_server: Callable[[bytes], None],
         look: Look | None = None,
         wake: Callable[[], None] = lambda: None,
-        meeting: Meeting | None = None,
+        negotiation: Negotiation | None = None,
     ) -> None:
         self._guard = guard
-        self._meeting = meeting
+        self._negotiation = negotiation
         self._untranslated = to_client
         self._look = look
         self._wake = wake
@@ -49,7 +49,7 @@ class Relay:
         self._calls_read: SimpleQueue[bytes] = SimpleQueue()
         self._reading_count = 0
         self._waiting: list[bytes] = []  # cancellations, which may be about a call that is read
-        self._to_client = to_client if meeting is None else self._translate
+        self._to_client = to_client if negotiation is None else self._translate
         self._to_server: Callable[[bytes], None] = lambda raw: to_server(whole(raw))
         self._client_lines = LineSplitter()
         self._server_lines = LineSplitter()
@@ -63,8 +63,8 @@ class Relay:
     def from_client(self, chunk: bytes) -> None:
         """Read bytes of the client."""
         for line in self._client_lines.feed(chunk):
-            if self._meeting is not None:
-                self._follow(self._meeting.from_client(line))
+            if self._negotiation is not None:
+                self._follow(self._negotiation.from_client(line))
             else:
                 self._take(line)
 
@@ -79,15 +79,15 @@ class Relay:
 
     def _translate(self, raw: bytes) -> None:
         """Send the client a message in its generation."""
-        if self._meeting is None:
+        if self._negotiation is None:
             self._untranslated(raw)
         else:
-            self._follow(self._meeting.from_server(raw))
+            self._follow(self._negotiation.from_server(raw))
 
     def _follow(self, steps: list[Step]) -> None:
         """Send translated messages where they go."""
-        if self._meeting is not None and self._meeting.is_over:
-            self._meeting = None  # nothing is translated from now on
+        if self._negotiation is not None and self._negotiation.is_over:
+            self._negotiation = None  # nothing is translated from now on
             self._to_client = self._untranslated
         for step in steps:
             if step.to == "client":
@@ -113,8 +113,8 @@ class Relay:
     def from_server(self, chunk: bytes) -> None:
         """Read bytes of the server."""
         for line in self._server_lines.feed(chunk):
-            if self._meeting is not None:
-                self._meeting.hears(line)
+            if self._negotiation is not None:
+                self._negotiation.hears(line)
             if len(line) >= LARGE_RESULT_BYTES and self._starts_screening(line):
                 continue
             verdict = self._guard.from_server(line)
@@ -133,7 +133,9 @@ class Relay:
     @property
     def is_reading(self) -> bool:
         """True while a message of the client is still to be sent to the server."""
-        return self._reading_count > 0 or (self._meeting is not None and self._meeting.waits)
+        return self._reading_count > 0 or (
+            self._negotiation is not None and self._negotiation.waits
+        )
 
     @property
     def takes_calls(self) -> bool:
@@ -196,19 +198,19 @@ class Relay:
         """Decide about the rest of the input, now that the client writes no more."""
         self._decide_delayed(has_ended=True)
         for line in self._client_lines.end():
-            if self._meeting is not None:
-                self._follow(self._meeting.from_client(line))
+            if self._negotiation is not None:
+                self._follow(self._negotiation.from_client(line))
             else:
                 self._decide_last(line)
 
     def server_ended(self) -> None:
         """Decide about the rest of the output, now that the server writes no more."""
         for line in self._server_lines.end():
-            if self._meeting is not None:
-                self._meeting.hears(line)
+            if self._negotiation is not None:
+                self._negotiation.hears(line)
             self._apply(self._guard.from_server(line), self._to_client, self._to_server, line)
-        if self._meeting is not None:
-            self._follow(self._meeting.ended())
+        if self._negotiation is not None:
+            self._follow(self._negotiation.ended())
 
     def poll(self) -> None:
         """Pass on the held messages that are decided."""
@@ -259,8 +261,8 @@ class Relay:
             case Answer(raw):
                 answer(raw)
             case Hold(ask):
-                if ask is not None and self._meeting is not None:
-                    self._follow(self._meeting.asked(ask, line))
+                if ask is not None and self._negotiation is not None:
+                    self._follow(self._negotiation.asked(ask, line))
                 elif ask is not None:
                     self._to_client(ask)
             case Drop():

@@ -21,7 +21,7 @@ from nacre.core.limits import (
     PROXY_REPLIES_BYTES,
 )
 from nacre.firewall.enforce.guard import Guard
-from nacre.firewall.proxy.generations.meeting import Meeting
+from nacre.firewall.proxy.generations.negotiation import Negotiation
 from nacre.firewall.proxy.stdio.pipes import PipeWriter, close
 from nacre.firewall.proxy.stdio.relay import Look, Relay
 from nacre.firewall.proxy.stdio.server_process import ServerProcess
@@ -77,7 +77,7 @@ class _Loop:
             to_server=self._upstream.put,
             look=look,
             wake=wake,
-            meeting=Meeting(),
+            negotiation=Negotiation(),
         )
         self._woken = woken
         self._reads_client = True

@@ -1,6 +1,6 @@
-"""The first messages of a session, by which a proxy learns what both sides speak.
+"""The first messages of a session, from which a proxy learns which generation each side speaks.
 
-Until then messages pass as they are. Afterwards they go on doing so, or are translated.
+Until it knows, messages pass unchanged. Afterwards they still do, or they are translated.
 """
 
 import secrets
@@ -47,11 +47,11 @@ class Translation(Protocol):
         ...
 
 
-class Meeting:
-    """One session, from its first message on."""
+class Negotiation:
+    """One session, from its first message on: what both sides speak, and what follows from it."""
 
     def __init__(self) -> None:
-        self.is_over = False  # every later message passes as it is
+        self.is_over = False  # every later message passes unchanged
         self._translation: Translation | None = None
         self._asked: dict[Key, Wire] = {}  # the client's first requests
         self._heard: dict[Key, Wire] = {}  # the server's own answers to them
@@ -92,14 +92,14 @@ class Meeting:
             if raw.lstrip()[:1] == b"[":  # only old clients send batches
                 self._settle()
         elif wire.kind == "request" and wire.method == "initialize":
-            # A client that has asked in the newer generation before has made up its mind.
+            # The client has decided, even if it asked in the newer generation before.
             self._asked = {key(wire.id): wire}
         elif wire.kind == "request" and wire.is_modern:
             self._asked[key(wire.id)] = wire
         elif wire.kind == "request" and not self._asked:
             self._settle()
         elif wire.method == "notifications/cancelled" and wire.kind == "notification":
-            # What the client has given up is not made again in another generation.
+            # A request that the client has cancelled is not repeated in another generation.
             cancelled = cancelled_id(raw)
             if cancelled is not None:
                 self._asked.pop(cancelled, None)
@@ -150,7 +150,7 @@ class Meeting:
         return self._translation.asked(raw, about)
 
     def ended(self) -> list[Step]:
-        """Return the messages that were withheld, because the server says no more."""
+        """Return the messages that were withheld; the server sends nothing more."""
         withheld, self._withheld = self._withheld, {}
         return [Step("client", raw) for raw in withheld.values()]
 
@@ -161,15 +161,17 @@ class Meeting:
         if heard.error is not None:
             code = error_code(heard.error)
             if code in _MODERN_ERRORS:
-                return self._same(passed)
+                return self._unchanged(passed)
             if first.method == "server/discover":
                 return self._newer_client(again=[id_])
             self._withheld[id_] = passed.raw
             return self._probed_with(params_of(first).get("_meta"))
         if first.method == "server/discover":
-            return self._same(passed) if _knows(heard) else self._newer_client(again=[id_])
+            return (
+                self._unchanged(passed) if _speaks_newer(heard) else self._newer_client(again=[id_])
+            )
         if "resultType" in heard.result:
-            return self._same(passed)
+            return self._unchanged(passed)
         # It has taken a request without a session, and answers as older servers do.
         translating = self._newer_client(again=[])
         return [*translating, *self.from_server(passed.raw)]
@@ -177,7 +179,7 @@ class Meeting:
     def _opened(self, id_: Key, opening: Wire, heard: Wire, passed: Wire) -> list[Step]:
         if heard.error is not None:
             if error_code(heard.error) not in _NO_SESSIONS:
-                return self._same(passed)
+                return self._unchanged(passed)
             from nacre.firewall.proxy.generations.older_client import meta_of  # noqa: PLC0415 - see above
 
             self._withheld[id_] = passed.raw
@@ -192,13 +194,13 @@ class Meeting:
             translation = OlderVersion(named)
             self._translation = translation
             return translation.begin(passed.raw) if passed.result else [Step("client", passed.raw)]
-        return self._same(passed)
+        return self._unchanged(passed)
 
     def _probed_with(self, meta: Any) -> list[Step]:
         """Ask the server whether it is of the newer generation."""
         if self._probe is not None:
             return []
-        self._probe = f"nacre-meeting-{secrets.token_hex(6)}"
+        self._probe = f"nacre-probe-{secrets.token_hex(6)}"
         return [Step("server", request(self._probe, "server/discover", {"_meta": plain(meta)}))]
 
     def _probed(self, heard: Wire, passed: Wire) -> list[Step]:
@@ -207,11 +209,11 @@ class Meeting:
         if opening is None:
             if heard.error is not None and error_code(heard.error) not in _MODERN_ERRORS:
                 return self._newer_client(again=[])
-            if heard.error is None and not _knows(heard):
+            if heard.error is None and not _speaks_newer(heard):
                 return self._newer_client(again=[])
         elif key(opening.id) not in self._withheld:
             return self.ended()  # its answer is still to come, and may ask again
-        elif passed.error is None and _knows(passed):
+        elif passed.error is None and _speaks_newer(passed):
             from nacre.firewall.proxy.generations.older_client import OlderClient  # noqa: PLC0415 - see above
 
             del self._withheld[key(opening.id)]
@@ -222,12 +224,12 @@ class Meeting:
         self.is_over = True
         return self.ended()
 
-    def _same(self, passed: Wire) -> list[Step]:
+    def _unchanged(self, passed: Wire) -> list[Step]:
         self._settle()
         return [*self.ended(), Step("client", passed.raw)]
 
     def _settle(self) -> None:
-        """Translate nothing; the meeting is over once no answer to a probe is to come."""
+        """Translate nothing; the negotiation is over once no answer to a probe is to come."""
         self._asked.clear()
         self._is_settled = True
         self.is_over = self._probe is None
@@ -273,7 +275,7 @@ def refuses_generation(error: Mapping[str, Any], *, is_newer: bool) -> bool:
     return code not in _MODERN_ERRORS if is_newer else code in _NO_SESSIONS
 
 
-def _knows(wire: Wire) -> bool:
+def _speaks_newer(wire: Wire) -> bool:
     """Tell whether the answer to `server/discover` names the newer generation."""
     versions = wire.result.get("supportedVersions")
     return type(versions) is list and MODERN in versions
