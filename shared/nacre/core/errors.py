@@ -37,7 +37,7 @@ NacreError
     ├── UnansweredError            a client did not answer
     ├── UpstreamError              somebody else's server cannot be used now
     │   ├── NewSessionError        the lists of its new session have not been checked yet
-    │   ├── UnlistedToolError      it was asked for its tools only now
+    │   ├── UnlistedToolError      it had not listed its tools yet
     │   ├── OffersChangedError     the lists of its new session differ from the earlier ones
     │   └── LoginNeededError       it wants its owner to log in
     ├── LoginError                 a login to somebody else's server fails
@@ -349,10 +349,10 @@ class NewSessionError(UpstreamError):
 
 
 class UnlistedToolError(UpstreamError):
-    """A server was asked for its tools only now, so no rule could decide about this one."""
+    """A server had not listed its tools yet, so no rule could decide about this one."""
 
     def __init__(self, server: str) -> None:
-        reason = "was asked for its tools only now; make the call again"
+        reason = "had not listed its tools yet; make the call again"
         super().__init__(server, reason, is_fault=False)
 
 

@@ -1,4 +1,4 @@
-"""The parts of a proxy before somebody else's server: policy, pins, approvals and audit."""
+"""The parts of a proxy in front of somebody else's server: policy, pins, approvals and audit."""
 
 from collections.abc import Callable
 from functools import partial
@@ -46,7 +46,7 @@ def open_proxy(
     clock: Clock = system_clock,
     tell: Tell = to_stderr,
 ) -> ProxyParts:
-    """Return the parts of a proxy before a server that rules, pins and audit know by a name.
+    """Return the parts of a proxy for a server that rules, pins and audit know by a name.
 
     `new_guard(lines=True, principal="local")` gives the guard of one conversation. Raises
     PolicyError for a policy file that is wrong, InvalidInputError for our own name.

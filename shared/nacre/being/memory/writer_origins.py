@@ -17,7 +17,7 @@ _NOBODY: Origins = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class WriterOrigins:
-    """Asks and tells the ledger of untrusted results, which is opened when it is first needed.
+    """Reads and writes the ledger of untrusted results, which is opened when it is first needed.
 
     Errors of the ledger are passed on: nothing is written and nothing is shown without it.
     """
@@ -26,16 +26,16 @@ class WriterOrigins:
     clock: Clock
 
     def of(self, holder: Holder | None) -> Origins:
-        """Return the origins of what a client has received, which are none for a trusted one."""
+        """Return the origins of what a client has received; a call in process has received none."""
         return _NOBODY if holder is None else self.ledger().origins(holder, self.clock())
 
     def of_text(self, holder: Holder | None) -> tuple[str, ...]:
-        """Return the origins of a text that a client writes, as a draft or a message has them."""
+        """Return the origins of a text that a client writes, as drafts and messages store them."""
         received = self.of(holder)
         return texts_of({AGENT, *received}) if received else ()
 
     def shown(self, holder: Holder | None, origins: Iterable[Origin]) -> None:
-        """Note that a client is shown texts of these origins; those it could write are not."""
+        """Note those of a shown text's origins that are trusted less than its reader."""
         if holder is None:
             return
         for origin in sorted(set(origins), key=str):

@@ -224,7 +224,7 @@ def _check_policy(home: Home, place: Place) -> Iterator[Finding]:
 
 
 def _check_profiles(home: Home, being: "Being") -> Iterator[Finding]:
-    """Check that servers and tokens of profiles exist: a slip in a name reaches nothing."""
+    """Check that what profiles and tokens name exists: a misspelt name reaches nothing."""
     from nacre.cli.servers.server_lookup import configured
     from nacre.core.own_server_name import OWN
     from nacre.wiring.features.server_sources import own_servers
@@ -238,7 +238,9 @@ def _check_profiles(home: Home, being: "Being") -> Iterator[Finding]:
     check = f"profiles of {being.name}"
     for name in sorted(bound - {profile.name for profile in profiles}):
         problem = f"a token is bound to the profile {name!r}, which the policy does not have"
-        yield Finding(check, "warn", problem, f"write [profile.{name}], or revoke the token")
+        yield Finding(
+            check, "warn", problem, f"add [profile.{name}] to the policy, or revoke the token"
+        )
     if not profiles:
         return
     servers = {OWN, *(config.name for _, config in configured(home))}

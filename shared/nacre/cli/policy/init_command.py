@@ -29,9 +29,9 @@ from nacre.wiring.settings import Settings
 @click.option(
     "--pack",
     type=click.Choice(PACKS),
-    help="Write a policy that Nacre ships: the built-in one; 'careful', the same with questions "
-    "before a Being changes its soul or its rules, or deletes something; or 'guarded', which asks "
-    "once content of other servers or an imported memory has come in.",
+    help="Write a policy that Nacre ships: the built-in one; 'careful', which also asks before a "
+    "Being changes its soul or its rules, or deletes something; or 'guarded', which asks after "
+    "content of other servers or an imported memory has come in.",
 )
 @click.option(
     "--from-servers",

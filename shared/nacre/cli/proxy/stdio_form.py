@@ -1,4 +1,4 @@
-"""`nacre proxy -- COMMAND`: a proxy before a server on standard input and output."""
+"""`nacre proxy -- COMMAND`: a proxy in front of a server on standard input and output."""
 
 import sys
 

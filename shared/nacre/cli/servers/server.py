@@ -96,7 +96,7 @@ def server() -> None:
     "--trusted",
     "is_trusted",
     is_flag=True,
-    help="You answer for all that it returns: its results do not taint later calls.",
+    help="You trust all that it returns: its results do not taint later calls.",
 )
 @click.option("--replace", is_flag=True, help="Replace a server of this name.")
 @being_options

@@ -102,7 +102,7 @@ def _received(rule: Rule) -> Iterator[Finding]:
         yield finding(
             rule,
             "never-matches",
-            "no caller has results of external servers and none of them",
+            "no caller can have results of external servers and have none",
             "write tainted = true, or leave it out",
         )
     elif rule.action == "allow" and (rule.tainted is True or rule.received):

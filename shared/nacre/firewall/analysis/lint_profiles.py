@@ -1,4 +1,4 @@
-"""Lint of profiles: rules of their own that never decide, and names that nothing has."""
+"""Lint of profiles: rules that never decide, and names of servers and tools that do not exist."""
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches

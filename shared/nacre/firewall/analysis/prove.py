@@ -99,7 +99,7 @@ def _with_received(proof: Proof, policy: Policy, shape: Shape, where: Surroundin
         if policy.decide(call, where).action == "allow":
             rule = policy.decide(call, where).rule
             return replace(proof, rule=rule, counterexample=call)
-    reason = "a rule may allow such a call after content of some origin, and none was found"
+    reason = "a rule may allow such a call after content of some origin, but no example was found"
     return Proof(None, reason, proof.rule)
 
 

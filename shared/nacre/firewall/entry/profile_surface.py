@@ -1,7 +1,7 @@
 """The part of the MCP entry that callers in one profile see.
 
-Whether a name belongs to it depends on the name's server alone, so that a name of another profile
-and one that does not exist get the same answer.
+Whether a name belongs to it depends on the name's server alone, so a name of another profile and
+one that does not exist get the same answer.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ _MISSING = "nacre/missing"  # servers that are missing from a list, with the rea
 
 
 class ProfileSurface(WrappedSurface):
-    """Shows what is in the profile of one caller; for it, there is nothing else.
+    """Shows what is in the profile of one caller, and nothing else.
 
     Views show the whole Being and what waits for its owner, so no profile has them.
     """

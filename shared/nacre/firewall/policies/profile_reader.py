@@ -80,7 +80,7 @@ class ProfileReader(Reader):
             if server not in servers:
                 hint = f"add '{server[:SHOWN]}' to servers, or leave the tool out"
                 raise self.error(
-                    f"tools: '{tool[:SHOWN]}' is of a server that is not in the profile", hint
+                    f"tools: '{tool[:SHOWN]}' belongs to a server that is not in the profile", hint
                 )
         return tools
 

@@ -14,7 +14,7 @@ from nacre.firewall.rules.arguments.call_values import Values
 from nacre.firewall.rules.condition import NO, YES, Condition, build_condition
 from nacre.firewall.rules.globs.glob import PrefixIndex
 from nacre.firewall.rules.policy import RuleNames, is_well_formed
-from nacre.firewall.rules.received_origins import fits, said
+from nacre.firewall.rules.received_origins import described, fits
 from nacre.firewall.rules.rule import Decision, Kind, Rule, Subject, Surroundings
 
 Conditions = Sequence[tuple[Condition, ...]]
@@ -149,7 +149,7 @@ class Engine:
         decision = self._decisions[position] if is_sure else _prompt(self.rules[position])
         if subject.received and self._reads_origins[position]:
             return replace(
-                decision, text=f"{decision.text} ({said(subject.received, self._named)})"
+                decision, text=f"{decision.text} ({described(subject.received, self._named)})"
             )
         return decision
 

@@ -41,7 +41,7 @@ def names(pattern: str, origin: str) -> bool:
     return matches(pattern, origin) if colon else origin.partition(":")[0] == kind
 
 
-def said(received: Collection[str], servers: Collection[str] | None = None) -> str:
+def described(received: Collection[str], servers: Collection[str] | None = None) -> str:
     """Return the received origins in words, for the person who is asked about a call.
 
     Servers that are not among `servers` are not named, and not counted.

@@ -153,7 +153,7 @@ def servers(text: str, client: Client) -> list[Server]:
 
 
 def wrap_text(text: str, client: Client, path: Path, launcher: Launcher, name: str = "") -> Change:
-    """Return the text with the proxy before a server; raise InvalidInputError if it cannot be.
+    """Return the text with the proxy in front of a server; raise InvalidInputError if it cannot be.
 
     `name` is the server's name in rules; if it is empty, the name of the entry is used.
     """

@@ -6,9 +6,9 @@ stores those that follow from its trust class, which is how version 0.1.0 reads 
 `external:unknown`; a scene of a mirror is `mirror`.
 
 One text has one lineage: all origins that it was made of, of which the least trusted counts. When
-a patrol finds that another scene says the same, the node keeps its text, and the other lineage
-stands beside that of the text as a further telling. So a node has a trust class, the lowest of all
-its origins, and a standing, which differs where there are several tellings:
+a patrol finds that another scene says the same, the node keeps its text and stores the lineage of
+the scene as another telling. So a node has a trust class, the lowest of all its origins, and a
+standing: how far its text is trusted. The two differ only where there are several tellings:
 
 - An echo from a less trusted source does not lower the standing of a text.
 - A text from another server has the standing of an agent if another telling is independent of it:
@@ -59,7 +59,7 @@ _CLASSES: dict[OriginKind, Trust] = {
 
 
 def class_of(origins: Iterable[Origin]) -> Trust:
-    """Return the trust class of a text with these origins, which are at least one."""
+    """Return the trust class of a text with these origins; there must be one at least."""
     return least_trusted([_CLASSES[origin.kind] for origin in origins])
 
 
@@ -90,7 +90,7 @@ def untrusted_origins(memories: Iterable[Node | Scene]) -> tuple[str, ...]:
 
 
 def tellings_of(memory: Node | Scene) -> tuple[Origins, ...]:
-    """Return the lineages of a memory: first that of its text, then each other one once."""
+    """Return the lineages of a memory: that of its text first, then each other one once."""
     if isinstance(memory, Node) and memory.tellings:
         return tuple(origins_in(telling.split(_BETWEEN)) for telling in memory.tellings)
     return (origins_of(memory),)
@@ -107,7 +107,7 @@ def with_lineage(
     origins: Iterable[Origin],
     trusts: Iterable[Trust],
 ) -> Node:
-    """Return the node with these tellings, with all of these origins, and trusted no more."""
+    """Return the node with these tellings and origins, trusted no more than any class given."""
     every = union([*tellings, origins])
     distinct = list(dict.fromkeys(tellings))[:KEPT_TELLINGS]
     trust = least_trusted([class_of(every), *trusts])
@@ -135,9 +135,9 @@ def told_again(node: Node, scene: Scene) -> Node:
 
 
 def made_of(node: Node, sources: Iterable[Node | Scene], also: Iterable[Origin] = ()) -> Node:
-    """Return a node whose one text was made of these sources by somebody with these origins.
+    """Return the node with a text that was made from these sources.
 
-    The text is trusted no more than the text of any source.
+    The origins of whoever made it are in `also`. It is trusted no more than the text of any source.
     """
     sources = list(sources)
     text = union([*map(lineage_of_text, sources), also])
@@ -146,7 +146,7 @@ def made_of(node: Node, sources: Iterable[Node | Scene], also: Iterable[Origin] 
 
 
 def rewritten(node: Node, origins: Iterable[Origin]) -> Node:
-    """Return the node with a text that somebody with these origins has made of its text.
+    """Return the node with a new wording of its text by somebody with these origins.
 
     Whoever told the earlier text again did not tell this one.
     """

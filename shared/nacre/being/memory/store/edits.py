@@ -87,7 +87,7 @@ class MemoryEdits:
         def change(node: Node) -> Node:
             if node.version != version:
                 raise ConflictError(
-                    "the memory was changed meanwhile; look at it again, and make your change anew"
+                    "the memory has changed meanwhile; look at it again, then repeat your change"
                 )
             return corrected(node, fields, by="owner", now=moment(self.clock()))
 
@@ -120,7 +120,7 @@ class MemoryEdits:
         def change(node: Node) -> Node:
             if node.version != version:
                 raise ConflictError(
-                    "the memory was changed meanwhile; look at it again before you vouch for it"
+                    "the memory has changed meanwhile; look at it again before you vouch for it"
                 )
             return with_vouch(node) if vouched else without_vouch(node)
 
