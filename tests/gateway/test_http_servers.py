@@ -36,7 +36,8 @@ from tests.gateway.http_upstream import Upstream, http_upstream
 from tests.scaffolding.aws_stack import REGION, aws_stack
 from tests.scaffolding.certificates import Authority
 from tests.scaffolding.connect_proxy import connect_proxy
-from tests.scaffolding.dynamodb_http import CREDENTIALS, DynamoDb, dynamodb_over_http
+from tests.scaffolding.deployments import stack_settings
+from tests.scaffolding.dynamodb_http import DynamoDb, dynamodb_over_http
 from tests.scaffolding.gateway_world import EVERYTHING_GOES, World, world
 
 BEING = "11111111-1111-4111-8111-111111111111"
@@ -308,19 +309,7 @@ def stack() -> Iterator[Stack]:
         PolicyVersions(table, clock=system_clock).push(
             "global", EVERYTHING_GOES, source="p.toml", based_on=0, by="ann"
         )
-        settings = Settings.from_environment(
-            {
-                "HOME": "/nowhere",
-                "AWS_ENDPOINT_URL": front.url,
-                "AWS_REGION": REGION,
-                "AWS_ACCESS_KEY_ID": CREDENTIALS.access_key_id,
-                "AWS_SECRET_ACCESS_KEY": CREDENTIALS.secret_access_key,
-                "AWS_SESSION_TOKEN": CREDENTIALS.session_token,
-                "NACRE_DATA_TABLE": deployed.ids["DataTable"],
-                "NACRE_SECRETS": "/nacre/test",
-            }
-        )
-        yield Stack(settings, table, front)
+        yield Stack(stack_settings(deployed, front), table, front)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()

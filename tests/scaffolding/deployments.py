@@ -29,7 +29,7 @@ from nacre.wiring.compose import Home, compose
 from nacre.wiring.laptop import open_laptop
 from nacre.wiring.settings import Settings
 from tests.scaffolding.aws_stack import REGION, Stack, aws_stack
-from tests.scaffolding.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from tests.scaffolding.dynamodb_http import CREDENTIALS, DynamoDb, dynamodb_over_http
 
 
 class Clock:
@@ -122,6 +122,23 @@ def on_laptop(
     yield made(lambda clock: open_laptop(folder / "data", settings, clock=clock))
 
 
+def stack_settings(deployed: Stack, front: DynamoDb) -> Settings:
+    """Return the settings of a function of a stack in a fake AWS."""
+    return Settings.from_environment(
+        {
+            "HOME": "/nowhere",
+            "AWS_ENDPOINT_URL": front.url,
+            "AWS_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": CREDENTIALS.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": CREDENTIALS.secret_access_key,
+            "AWS_SESSION_TOKEN": CREDENTIALS.session_token,
+            "NACRE_DATA_TABLE": deployed.ids["DataTable"],
+            "NACRE_QUEUE_URL": deployed.ids["PatrolQueue"],
+            "NACRE_SECRETS": "/nacre/test",
+        }
+    )
+
+
 @contextmanager
 def on_stack(
     made: Callable[[Callable[[Clock], Home]], Made], rules: str, *, embeddings: str = "none"
@@ -132,19 +149,9 @@ def on_stack(
         PolicyVersions(table, clock=Clock()).push(
             "global", rules, source="p.toml", based_on=0, by="ann"
         )
-        settings = Settings.from_environment(
-            {
-                "HOME": "/nowhere",
-                "AWS_ENDPOINT_URL": front.url,
-                "AWS_REGION": REGION,
-                "AWS_ACCESS_KEY_ID": CREDENTIALS.access_key_id,
-                "AWS_SECRET_ACCESS_KEY": CREDENTIALS.secret_access_key,
-                "AWS_SESSION_TOKEN": CREDENTIALS.session_token,
-                "NACRE_DATA_TABLE": deployed.ids["DataTable"],
-                "NACRE_QUEUE_URL": deployed.ids["PatrolQueue"],
-                "NACRE_SECRETS": "/nacre/test",
-            }
-        )._replace(private_networks=("127.0.0.0/8",), embeddings=embeddings)
+        settings = stack_settings(deployed, front)._replace(
+            private_networks=("127.0.0.0/8",), embeddings=embeddings
+        )
 
         def opened(clock: Clock) -> Home:
             return compose(StackPorts(settings, clients=_client, clock=clock), settings)

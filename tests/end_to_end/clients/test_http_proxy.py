@@ -15,6 +15,7 @@ from tests.cli.processes import serving as serving_nacre
 from tests.end_to_end.clients.far_servers import SDK, running, serving
 from tests.end_to_end.clients.test_typescript_client import converse, nacre
 from tests.firewall.proxy.programs import NACRE, environment
+from tests.scaffolding.gateway_world import EVERYTHING_GOES
 from tests.scaffolding.third_party import (
     SERVERS,
     Step,
@@ -29,16 +30,7 @@ from tests.scaffolding.third_party_clients import (
 
 pytestmark = pytest.mark.slow
 
-EVERYTHING_GOES = """
-[[rule]]
-action = "allow"
-tool = "**"
-[[rule]]
-action = "allow"
-method = "**"
-[settings]
-pins = "record"
-"""
+POLICY = EVERYTHING_GOES + '[settings]\npins = "record"\n'
 FORMS = ("direct", "--listen", "--url")
 CLIENTS = ("mcp 2 auto", "mcp 2 legacy", "mcp 1")
 
@@ -85,7 +77,7 @@ def seen_through(
 
 def changed(server: ThirdParty, client: str, transport: str, folder: Path) -> dict[str, list[str]]:
     """Return what a client saw otherwise behind each proxy."""
-    (folder / "policy.toml").write_text(EVERYTHING_GOES)
+    (folder / "policy.toml").write_text(POLICY)
     port = free_port()  # the same for all runs, because servers show their environment
     runs: dict[str, tuple[Path, list[Any]]] = {}
     steps: list[Step] = []
@@ -121,7 +113,7 @@ def test_a_server_works_unchanged_over_the_older_transport(
 def test_the_typescript_client_sees_our_own_server_unchanged(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "policy.toml").write_text(EVERYTHING_GOES)
+    (tmp_path / "policy.toml").write_text(POLICY)
     monkeypatch.setenv("NACRE_HOME", str(tmp_path / "home"))
     being = nacre("being", "create", "Ann")
     token = nacre("token", "create", "--scope", "full")

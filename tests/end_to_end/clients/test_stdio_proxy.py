@@ -9,21 +9,12 @@ import pytest
 
 from tests.firewall.confine.confined_world import IS_SUPPORTED
 from tests.firewall.proxy.programs import proxied
+from tests.scaffolding.gateway_world import EVERYTHING_GOES
 from tests.scaffolding.third_party import SERVERS, Step, ThirdParty, differences
 from tests.scaffolding.third_party_clients import seen_by_first_generation, seen_over_stdio
 
 pytestmark = pytest.mark.slow
 
-EVERYTHING_GOES = """
-[[rule]]
-action = "allow"
-tool = "**"
-[[rule]]
-action = "allow"
-method = "**"
-[settings]
-pins = "{pins}"
-"""
 Sees = Callable[[list[str], dict[str, str], list[Step]], list[Any]]
 CLIENTS: dict[str, Sees] = {
     "mcp 2 auto": lambda command, env, steps: seen_over_stdio(command, env, steps, mode="auto"),
@@ -42,7 +33,7 @@ def changed_by_the_proxy(
     server: ThirdParty, sees: Sees, folder: Path, *, pins: str, is_confined: bool = False
 ) -> tuple[list[Step], list[str]]:
     """Return the steps of two runs, and what the second saw otherwise."""
-    (folder / "policy.toml").write_text(EVERYTHING_GOES.format(pins=pins))
+    (folder / "policy.toml").write_text(f'{EVERYTHING_GOES}[settings]\npins = "{pins}"\n')
     runs = []
     for via in ("direct", "proxied"):
         here = folder / via

@@ -13,6 +13,7 @@ from infra.local_cloud import free_port
 from infra.tools import programs
 from tests.end_to_end.clients.far_servers import running
 from tests.firewall.proxy.programs import NACRE, environment, proxied
+from tests.scaffolding.gateway_world import EVERYTHING_GOES
 from tests.scaffolding.third_party import Step, tool
 from tests.scaffolding.third_party_clients import (
     seen_by_first_generation,
@@ -23,16 +24,11 @@ from tests.scaffolding.third_party_clients import (
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-POLICY = """
+POLICY = f"""
 [[rule]]
 action = "deny"
 tool = "fail"
-[[rule]]
-action = "allow"
-tool = "**"
-[[rule]]
-action = "allow"
-method = "**"
+{EVERYTHING_GOES}
 [settings]
 pins = "record"
 """
