@@ -162,12 +162,7 @@ class Conversation:
 
     def with_received(self, subject: Subject) -> Subject:
         """Return a subject with what its client has received, if a rule depends on that."""
-        try:
-            engine = self.judge.policy().engine(self.judge.where)
-            reads = engine.reads_origins(subject.kind, subject.name, subject.server)
-        except Exception:  # noqa: BLE001 - the decision itself fails too, and the call is denied
-            return subject
-        return subject._replace(received=self.received.origins) if reads else subject
+        return self.judge.with_received(subject, lambda: self.received.origins)
 
     def hand_over(self) -> None:
         """Remember that the client has received a result of the server."""

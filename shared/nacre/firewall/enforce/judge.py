@@ -216,6 +216,16 @@ class Judge:
         """Return the policy in force."""
         return self.source.current()
 
+    def with_received(
+        self, subject: Subject, received: Callable[[], frozenset[str] | None]
+    ) -> Subject:
+        """Return a subject with what its caller has received, if a rule depends on that."""
+        try:
+            reads = self._reads_origins(self.policy(), subject)
+        except Exception:  # noqa: BLE001 - the decision itself fails too, and the call is denied
+            return subject
+        return subject._replace(received=received()) if reads else subject
+
     def rule(self, call: Call) -> Ruling:
         """Decide, get an approval if one is needed, and record it."""
         return self._rule(
@@ -387,7 +397,9 @@ class Judge:
         is_known = type(given_arguments) is dict or isinstance(given_arguments, Mapping)
         arguments = subject.arguments if is_known else {}
         is_tool, name = subject.kind == "tool", masked_name(str(subject.name))
-        received = subject.received if self._reads_origins(policy, subject) else None
+        received = subject.received
+        if received is not None and not self._reads_origins(policy, subject):
+            received = None
         entry = AuditEntry(
             outcome=outcome,
             server=self.server,
@@ -421,8 +433,6 @@ class Judge:
 
     def _reads_origins(self, policy: Policy, subject: Subject) -> bool:
         """Tell whether the decision could depend on what the caller has received."""
-        if subject.received is None:
-            return False
         engine = policy.engine(self.where)
         return engine.reads_origins(subject.kind, subject.name, subject.server)
 

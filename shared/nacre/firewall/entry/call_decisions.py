@@ -54,14 +54,10 @@ class CallDecisions:
 
     def with_received(self, subject: Subject, context: Context, judge: Judge) -> Subject:
         """Return a subject with what its caller has received, if a rule depends on that."""
-        try:
-            engine = judge.policy().engine(judge.where)
-            reads = engine.reads_origins(subject.kind, subject.name, subject.server)
-        except Exception:  # noqa: BLE001 - the decision itself fails too, and the call is denied
+        received = self._received
+        if received is None:
             return subject
-        if not reads or self._received is None:
-            return subject
-        return subject._replace(received=self._received().before(context))
+        return judge.with_received(subject, lambda: received().before(context))
 
     async def ruled(
         self,
