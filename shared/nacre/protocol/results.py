@@ -1,39 +1,23 @@
 """Results as each era carries them."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from nacre.core.limits import CATALOGUE_TTL_MS
 from nacre.protocol import strict_json
 from nacre.protocol.encoded_results import Spelled
 from nacre.protocol.versions import META_SERVER
 
+if TYPE_CHECKING:
+    from nacre.protocol.surface import NamedServer
+
 _COMPLETE = b'{"resultType":"complete",'  # how most results begin, encoded once
-
-
-class NamedServer(Protocol):
-    """A server, as its results name it."""
-
-    @property
-    def name(self) -> str:
-        """The name that clients see."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """The version that clients see."""
-        ...
-
-    @property
-    def title(self) -> str | None:
-        """The display name, if it differs from the name."""
-        ...
 
 
 class Results:
     """Encodes the results of one server."""
 
-    def __init__(self, server: NamedServer) -> None:
+    def __init__(self, server: "NamedServer") -> None:
         self.server_info = {"name": server.name, "version": server.version}
         if server.title is not None:
             self.server_info["title"] = server.title

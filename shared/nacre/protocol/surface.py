@@ -176,8 +176,8 @@ class PromptSource(Protocol):
         ...
 
 
-class Surface(ToolSource, ResourceSource, PromptSource, Protocol):
-    """A whole server: a name, a version and everything it offers."""
+class NamedServer(Protocol):
+    """A server, as its results name it."""
 
     @property
     def name(self) -> str:
@@ -193,6 +193,10 @@ class Surface(ToolSource, ResourceSource, PromptSource, Protocol):
     def title(self) -> str | None:
         """The display name, if it differs from the name."""
         ...
+
+
+class Surface(ToolSource, ResourceSource, PromptSource, NamedServer, Protocol):
+    """A whole server: a name, a version and everything it offers."""
 
     @property
     def instructions(self) -> str | None:
