@@ -152,6 +152,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
             "cli.policy.audit",
         ),
         *("firewall.audit.log", "firewall.analysis.replay", "protocol.dispatch.request_state"),
+        "being.provenance.audited_calls",
     ),
     "strict_json": ("protocol.messages", "protocol.strict_json"),
     "texts": (

@@ -86,6 +86,10 @@ COMMANDS = {
         "Create a data folder from FILE, which 'nacre backup' wrote.",
     ),
     "vouch": ("memory.vouch:vouch", "Vouch for the text of a memory, whoever reported it."),
+    "why": (
+        "memory.why:why",
+        "Trace CALL or MEMORY back to messages, results and runs.",
+    ),
     "forget": ("memory.forget:forget", "Erase memories, messages or a whole Being."),
     "doctor": ("operate.doctor:doctor", "Find problems, and show how to fix them."),
 }

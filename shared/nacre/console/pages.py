@@ -18,6 +18,7 @@ from nacre.console.patrols.routes import routes as patrol_routes
 from nacre.console.policy.routes import routes as policy_routes
 from nacre.console.relations.routes import routes as relation_routes
 from nacre.console.servers.routes import routes as server_routes
+from nacre.console.why.routes import routes as why_routes
 
 MEMORY_ROUTES = (
     overview_routes,
@@ -36,6 +37,7 @@ CONTROL_ROUTES = (
     patrol_routes,
     policy_routes,
     audit_routes,
+    why_routes,
     model_routes,
     approval_routes,
     server_routes,

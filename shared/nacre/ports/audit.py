@@ -59,3 +59,7 @@ class AuditRecords(Protocol):
     def newest(self, before: str = "") -> Iterator[bytes]:
         """Yield the lines of all chains, newest first: those before this moment, or all."""
         ...
+
+    def record(self, writer: str, sequence: int) -> bytes | None:
+        """Return the line of one record, or None if there is none of this writer and number."""
+        ...

@@ -182,6 +182,34 @@ def test_the_newest_records_of_all_writers_come_first(store: AuditStore) -> None
     assert list(store.records.newest("2026-01-01")) == []
 
 
+def test_one_record_is_found_by_its_writer_and_number(store: AuditStore) -> None:
+    for trail in (store.trail(), store.trail()):
+        names = [trail.record(entry(number)) for number in range(3)]
+    writer = names[0].rpartition("/")[0]
+
+    for number in range(1, 4):
+        line = store.records.record(writer, number)
+        assert line is not None
+        record = json.loads(line)
+        assert (record["writer"], record["seq"]) == (writer, number)
+    for other in ("", "*", "laptop-*", "writer-9", "../x", "laptop-1.000001.jsonl#"):
+        assert store.records.record(other, 1) is None
+    for number in (0, 4, 10**30):
+        assert store.records.record(writer, number) is None
+
+
+def test_a_record_is_found_over_files_and_behind_a_damaged_line(folder: Path) -> None:
+    written(folder, 5, file_bytes=300)
+    [first, second, *_] = sorted(folder.glob("*.jsonl"))
+    first.write_bytes(b"broken\n" + first.read_bytes())
+
+    line = JsonlRecords(folder).record("laptop-1", 5)
+
+    assert line is not None
+    assert json.loads(line)["tool"] == "tool-4"
+    assert second.name == "laptop-1.000002.jsonl"
+
+
 def test_the_newest_records_reach_back_over_files(folder: Path) -> None:
     trail = AuditTrail(JsonlAudit(folder, file_bytes=1000), Ticking())
     for number in range(12):

@@ -4,16 +4,24 @@ import base64
 import hashlib
 import json
 import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from nacre.adapters.files.vault import FileVault
 from nacre.adapters.items.item_query import decode_cursor, encode_cursor, make_query
 from nacre.adapters.sqlite.item_json import decode_item, encode_item
+from nacre.being.provenance.audited_calls import AuditedCall, AuditedCalls
 from nacre.cli.policy.audit import _summary
 from nacre.core.errors import BrokenSealError, InvalidInputError, InvalidParamsError
 from nacre.firewall.analysis.replay import read_records
-from nacre.firewall.audit.log import AuditTrail, moment_of, verify_chain, verify_lines
+from nacre.firewall.audit.log import (
+    AuditTrail,
+    moment_of,
+    number_of,
+    verify_chain,
+    verify_lines,
+)
 from nacre.ports.audit import GENESIS, Chain, Head
 from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.protocol.messages import Request
@@ -48,6 +56,19 @@ class Kept:
 
     def close(self) -> None:
         return
+
+
+class _NoRecords:
+    """An audit without a record."""
+
+    def chains(self) -> Iterator[Chain]:
+        return iter(())
+
+    def newest(self, before: str = "") -> Iterator[bytes]:
+        return iter(())
+
+    def record(self, writer: str, sequence: int) -> bytes | None:
+        return None
 
 
 KEPT = Kept()
@@ -115,7 +136,12 @@ def _chain(lines: list[bytes]) -> None:
         (each.writer + str(each.problem)).encode("utf-8", "surrogatepass")
     for line in lines:
         moment_of(line)
+        number_of(line)
         _summary(line)
+        call = AuditedCall.parse(line)
+        if call is not None:
+            AuditedCalls(_NoRecords(), "b").received_before(call)
+            f"{call.name} {call.called} {call.was_made}".encode()
     try:
         read_records(lines, source="file")
     except InvalidInputError as error:

@@ -1,5 +1,6 @@
 """Issued tokens: one row each under the token's hash, listed by Being."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from random import Random
 
@@ -158,6 +159,11 @@ class TokenStore:
             if not any(removed):
                 break
         return count
+
+
+def caller_names(tokens: Iterable[TokenRecord]) -> dict[str, str]:
+    """Return the names by which an owner knows these tokens, by their ids."""
+    return {token.token_id: token.label or token.hint for token in tokens}
 
 
 def _being_index(being_id: str) -> str:

@@ -19,7 +19,7 @@ from nacre.adapters.files.file_lock import locks
 from nacre.adapters.files.private_files import private_folder
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import AUDIT_CHECK_SECONDS, AUDIT_FILE_BYTES
-from nacre.firewall.audit.log import moment_of
+from nacre.firewall.audit.log import moment_of, number_of
 from nacre.ports.audit import GENESIS, Chain, Head
 
 _LINES = ".jsonl"
@@ -102,6 +102,18 @@ class JsonlRecords:
         for moment, line in heapq.merge(*streams, key=itemgetter(0), reverse=True):
             if not before or moment < before:
                 yield line
+
+    def record(self, writer: str, sequence: int) -> bytes | None:
+        """Return the line of one record; a chain's numbers rise, so its end is not read."""
+        if writer not in self._writers():  # a name from outside may not choose files
+            return None
+        for line in _lines(_files(self._folder, writer)):
+            number = number_of(line)
+            if number == sequence:
+                return line
+            if number is not None and number > sequence:
+                return None
+        return None
 
     def _writers(self) -> set[str]:
         return {path.name.split(".", 1)[0] for path in self._folder.glob(f"laptop-*.*{_LINES}")}

@@ -120,6 +120,18 @@ def moment_of(line: bytes) -> str:
     return "" if place < 0 else line[place + len(_AT) :][:_MOMENT].decode("ascii", "replace")
 
 
+_SEQUENCE = b'"seq":'
+
+
+def number_of(line: bytes) -> int | None:
+    """Return a line's number in its chain, None if the line does not say it."""
+    place = line.find(_SEQUENCE, 0, len(_PREV) + 64 + 20)  # Nacre writes it second
+    if place < 0:
+        return None
+    digits = line[place + len(_SEQUENCE) :].split(b",", 1)[0][: _DIGITS + 1]
+    return int(digits) if digits.isdigit() and len(digits) <= _DIGITS else None
+
+
 # Verification.
 
 

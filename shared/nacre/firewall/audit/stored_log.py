@@ -155,6 +155,18 @@ class ItemRecords:
             ):
                 yield str(item["line"]).encode()
 
+    def record(self, writer: str, sequence: int) -> bytes | None:
+        """Return the line of one record; reads the days since its chain began."""
+        item = None if not writer else self._table.get(Key(_heads(self._being), writer))
+        if item is None or not 0 < sequence <= _head(item).sequence + AUDIT_ANCHOR_RECORDS:
+            return None
+        name = f"#{writer}#{sequence:012d}"
+        for day in _days(str(item["began"])[:10], self._clock()):
+            for record in every_item(self._table, _day(self._being, day), at_once=200):
+                if str(record["sk"]).endswith(name):
+                    return str(record["line"]).encode()
+        return None
+
 
 class Anchors:
     """The heads of a laptop's chains, kept in its database, away from the lines."""

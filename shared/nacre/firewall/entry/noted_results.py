@@ -7,7 +7,8 @@ model still reads what it was given before.
 """
 
 import hashlib
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.errors import ConditionFailedError
@@ -39,6 +40,25 @@ _SHORT = 32  # characters of a digest
 def received_partition(being_id: str) -> str:
     """Return the partition of what the callers of a Being have received."""
     return f"B#{being_id}#RECEIVED"
+
+
+class ReceivedNote(NamedTuple):
+    """An origin that a holder has received, and when that was last noted."""
+
+    origin: Origin
+    at: datetime
+
+
+def notes_of(table: Table, holder: Holder) -> list[ReceivedNote]:
+    """Return the stored notes about a holder, in all of its conversations, the oldest first."""
+    items = every_item(
+        table, received_partition(holder.being_id), keys=Range(prefix=_prefix(holder))
+    )
+    notes = [
+        ReceivedNote(Origin.parse(str(item["origin"])), datetime.fromtimestamp(_time(item), UTC))
+        for item in items
+    ]
+    return sorted(notes, key=lambda note: (note.at, str(note.origin)))
 
 
 class NotedResults:

@@ -5,7 +5,7 @@ because the patrol deletes an entry in the transaction that counts it. Entries t
 counted for a day are work, which the sweep finds by an announcement.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from random import Random
@@ -17,7 +17,7 @@ from nacre.being.memory.model.types import UNDONE, Node, moment
 from nacre.being.memory.store.partitions import items_in, records_by_id
 from nacre.core.clock import Clock
 from nacre.core.errors import ConditionFailedError
-from nacre.core.ids import ulids
+from nacre.core.ids import ulid, ulids
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import ACTIVATION_SECONDS, RECALLS_WAIT_SECONDS
 from nacre.ports.items.schema import ItemSchema
@@ -168,6 +168,15 @@ def waiting_recalls(table: Table, being_id: str, *, limit: int | None = None) ->
     if limit is None:
         return list(map(_recalls, items_in(table, keys.recalls(being_id))))
     return list(map(_recalls, table.query(keys.recalls(being_id), limit=limit).items))
+
+
+def recalls_between(
+    table: Table, being_id: str, first: datetime, last: datetime
+) -> Iterator[Recalls]:
+    """Yield the entries of these moments that no patrol has counted, the oldest first."""
+    low, high = (int(time.timestamp() * 1000) for time in (first, last))
+    within = Range(low=ulid(low, 0), high=ulid(high, (1 << 80) - 1))
+    yield from map(_recalls, items_in(table, keys.recalls(being_id), within))
 
 
 def counted_nodes(table: Table, being_id: str, *, now: str) -> dict[str, Node]:
