@@ -17,7 +17,6 @@ from nacre.firewall.enforce.refusals import blocked_result
 from nacre.firewall.entry.call_decisions import CallDecisions, request_subject
 from nacre.firewall.entry.caller_judges import CallerJudges
 from nacre.firewall.entry.mounted_servers import RESULTS, Kind, Mounts, Place
-from nacre.firewall.rules.rule import Subject
 from nacre.protocol.context import Context
 from nacre.protocol.surface import ReadyResult, WireResult
 from nacre.protocol.versions import MODERN
@@ -67,18 +66,18 @@ class ResultChecks:
     ) -> WireResult:
         """Return a tool's result as its caller may get it."""
         judge = self._judges.of(context.principal, place.server)
-        limits_result = self._limits_result(judge)
+        cuts = self._cuts(judge)
         is_own = place.server == self._own_server or self._content is None
         self._note(place.server, judge, context)
-        if is_own and not limits_result:
+        if is_own and cuts is None:
             return result
         value = changed = result.to_dict()
         try:
             if self._content is not None and not is_own:
                 changed = await self._content().large(judge, "tools/call", value, context)
-            if limits_result:
+            if cuts is not None:
                 subject = self._decisions.tool_subject(name, place, arguments)
-                changed = await self._fitted(judge, subject, "tools/call", changed, context)
+                changed = await cuts.fitted(judge, subject, "tools/call", changed, context)
         except BlockedError as error:
             return denied_result(Denied(str(error)), context)
         return result if changed is value else ReadyResult(changed)
@@ -97,9 +96,10 @@ class ResultChecks:
         self._note(place.server, judge, context)
         if place.server != self._own_server and self._content is not None:
             value = await self._content().large(judge, method, value, context)
-        if self._limits_result(judge):
+        cuts = self._cuts(judge)
+        if cuts is not None:
             subject = request_subject(kind, method, params, place)
-            value = await self._fitted(judge, subject, method, value, context)
+            value = await cuts.fitted(judge, subject, method, value, context)
         return value
 
     def has_whole(self, uri: str) -> bool:
@@ -149,20 +149,11 @@ class ResultChecks:
         if self._mounts.is_external(server):
             self._received().note(server, judge.policy(), context)
 
-    def _limits_result(self, judge: Judge) -> bool:
-        return self._results is not None and bool(judge.policy().limits)
-
-    async def _fitted(
-        self,
-        judge: Judge,
-        subject: Subject,
-        method: str,
-        value: Mapping[str, Any],
-        context: Context,
-    ) -> Mapping[str, Any]:
-        """Return a result within the limits of its size; raises BlockedError."""
-        assert self._results is not None
-        return await self._results().fitted(judge, subject, method, value, context)
+    def _cuts(self, judge: Judge) -> "CutResults | None":
+        """Return the part that cuts results, if a limit may be about their size."""
+        if self._results is None or not judge.policy().limits:
+            return None
+        return self._results()
 
 
 def denied_result(denied: Denied, context: Context) -> WireResult:
