@@ -34,22 +34,30 @@ def told(err: str) -> list[str]:
     return [line["said"] for line in lines if line["event"] == "settings"]
 
 
-def test_a_server_warns_once_in_its_log() -> None:
-    with serving() as server:
-        _, _, err = server.stop(signal.SIGTERM)
-
-    assert told(err) == [*MISSPELT]
-    assert "/private" not in err
-
-
-def test_a_server_warns_in_the_terminal() -> None:
-    process = start("serve", "--port", "0", "--quiet")
+def first_lines(*command: str) -> list[str]:
+    """Return what a command that goes on says first on standard error, a line for each warning."""
+    process = start(*command)
     try:
         assert process.stderr is not None
-        lines = [process.stderr.readline() for _ in MISSPELT]
+        return [process.stderr.readline() for _ in MISSPELT]
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_server_warns_once_in_its_log() -> None:
+    with serving() as server:
+        assert server.process.stderr is not None
+        lines = [server.process.stderr.readline() for _ in MISSPELT]
+        _, _, others = server.stop(signal.SIGTERM)
+
+    assert told("".join(lines)) == [*MISSPELT]
+    assert told(others) == []
+    assert "/private" not in "".join(lines) + others
+
+
+def test_a_server_warns_in_the_terminal() -> None:
+    lines = first_lines("serve", "--port", "0", "--quiet")
 
     assert lines == [f"warning: settings said={text}\n" for text in MISSPELT]
 
@@ -63,13 +71,7 @@ def test_a_server_of_one_client_warns(nacre: Nacre) -> None:
 
 def test_a_mirror_that_goes_on_warns(nacre: Nacre, tmp_path: Path) -> None:
     nacre("being", "create", "Ann")
-    process = start("mirror", str(tmp_path / "mirror"), "--watch")
-    try:
-        assert process.stderr is not None
-        lines = [process.stderr.readline() for _ in MISSPELT]
-    finally:
-        process.kill()
-        process.communicate()
+    lines = first_lines("mirror", str(tmp_path / "mirror"), "--watch")
 
     assert lines == [f"warning: {text}\n" for text in MISSPELT]
 
