@@ -172,6 +172,8 @@ class Home:
     @lazy
     def memory_services(self) -> "MemoryServices":
         """Writes, searches and presents the memory of every Being."""
+        from functools import cache
+
         from nacre.being.memory.services import open_services
 
         ports = self.ports
@@ -182,7 +184,7 @@ class Home:
             self.embedders.tokens,
             clock=ports.clock,
             rng=ports.rng,
-            results=lambda: self.untrusted_results,
+            results=cache(lambda: self.untrusted_results),
         )
 
     @lazy

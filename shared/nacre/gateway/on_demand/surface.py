@@ -142,7 +142,7 @@ class OnDemandSurface(WrappedSurface):
     def get_tool(self, name: str) -> WireTool | None:
         """Return the tool, None for an unknown name."""
         if name not in NAMES:
-            return super().get_tool(name)
+            return self._inner.get_tool(name)
         tool = self._own.get(name)
         if tool is None:
             # A start pays for nothing that reads texts.
@@ -186,4 +186,4 @@ class OnDemandSurface(WrappedSurface):
         Tools for views are for a person's clicks, never for a model.
         """
         is_barred = name in NAMES or name in self.view_names()
-        return None if is_barred else super().get_tool(name)
+        return None if is_barred else self._inner.get_tool(name)
