@@ -1,6 +1,7 @@
 """The command `nacre mirror`, over a folder of this machine."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -174,6 +175,84 @@ def test_names_in_another_normal_form_are_the_same_page(
     result = nacre("mirror", str(folder_), "--json", *world.options).json()
 
     assert not any(result[name] for name in ("corrected", "added", "deleted", "written", "removed"))
+
+
+def test_two_pages_whose_names_look_the_same_are_left_alone(
+    nacre: Nacre, world: World, being_id: str, folder_: Path
+) -> None:
+    nacre("mirror", str(folder_), *world.options)
+    page = folder_ / "Memories" / "Müller.md"
+    page.write_text("- Bob sings\n")
+    nacre("mirror", str(folder_), *world.options)
+    twin = page.with_name(unicodedata.normalize("NFD", page.name))
+    twin.write_text(page.read_text().replace("sings", "whistles"))
+
+    result = nacre("mirror", str(folder_), "--json", *world.options).json()
+    twin.unlink()
+    after = nacre("mirror", str(folder_), "--json", *world.options).json()
+
+    assert result["unreadable"] == ["Memories/Müller.md"]
+    assert not any(each[name] for each in (result, after) for name in ("corrected", "deleted"))
+    assert "Bob sings" in said(world, being_id)
+
+
+@pytest.mark.parametrize("way", ["renamed", "a link to nowhere", "a link to itself"])
+def test_a_top_folder_that_is_gone_deletes_nothing_unasked(
+    way: str, nacre: Nacre, world: World, being_id: str, folder_: Path
+) -> None:
+    nacre("mirror", str(folder_), *world.options)
+    knowledge = folder_ / "Knowledge"
+    knowledge.rename(folder_ / "knowledge-2")
+    if way != "renamed":
+        knowledge.symlink_to(folder_ / ("Knowledge" if way.endswith("itself") else "disk"))
+
+    outcome = nacre("mirror", str(folder_), *world.options)
+
+    assert outcome.code == 5
+    assert "nothing was changed" in outcome.err
+    assert "Grain by grain." in str(world.memory.profile.page(being_id, KNOWLEDGE).entries)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_cannot_be_listed_deletes_nothing(
+    nacre: Nacre, world: World, being_id: str, folder_: Path
+) -> None:
+    nacre("mirror", str(folder_), *world.options)
+    inner = folder_ / "Memories" / "inner"
+    inner.mkdir()
+    (inner / "Songs.md").write_text("- Bob sings\n")
+    nacre("mirror", str(folder_), *world.options)
+    inner.chmod(0)
+
+    refused = nacre("mirror", str(folder_), *world.options)
+    inner.chmod(0o400)  # it can be listed, and its pages cannot be read
+    listed = nacre("mirror", str(folder_), "--json", *world.options).json()
+    inner.chmod(0o700)
+
+    assert refused.code == 5
+    assert "inner cannot be read (Permission denied); nothing was changed" in refused.err
+    assert listed["unreadable"] == ["Memories/inner/Songs.md"]
+    assert "Bob sings" in said(world, being_id)
+
+
+def test_an_erased_text_leaves_the_mirror_with_its_next_run(
+    nacre: Nacre, world: World, being_id: str, folder_: Path, folder: Path
+) -> None:
+    nacre("mirror", str(folder_), *world.options)
+    [state] = (folder / "mirrors").glob("*.json")
+
+    erased = nacre("forget", "entry", "knowledge", "Pearls", "--yes", *world.options)
+    assert f"A mirror of Ann is in {folder_}: 'nacre mirror' updates its pages." in erased.err
+    nacre("mirror", str(folder_), *world.options)
+
+    assert "Grain" not in state.read_text()
+    assert not any("Grain" in file.read_text() for file in folder_.rglob("*.md"))
+    nacre("being", "create", "Ben", *world.options)
+    assert (
+        nacre("forget", "being", "Ben", "--yes", "--json", *world.options).json()["mirrors"] == []
+    )
+    whole = nacre("forget", "being", "Ann", "--yes", *world.options)
+    assert f"A mirror of Ann is in {folder_}: delete it." in whole.err
 
 
 def test_a_page_that_an_editor_saves_by_renaming_is_not_deleted(

@@ -21,6 +21,7 @@ from nacre.cli.being_options import Place, being_options, combined
 from nacre.cli.confirmation import is_confirmed
 from nacre.cli.display import json_option, show_json
 from nacre.cli.exit_codes import FAILURE, OK, REFUSED
+from nacre.cli.memory.mirror_folder import mirrored_folders
 from nacre.cli.progress import progress_lines
 from nacre.core.clock import system_clock
 from nacre.firewall.approvals.service import Desk
@@ -174,10 +175,14 @@ def _forget(
         act = partial(erase, home, eraser, being.being_id)
         erased = eraser.erase(being.being_id, act, progress_lines("memories indexed"))
     traces = _traces(home, being, erased) if verify else None
+    mirrors = mirrored_folders(place.folder(), being.being_id)
     if as_json:
-        show_json(_facts(being, erased, traces))
+        show_json({**_facts(being, erased, traces), "mirrors": mirrors})
     else:
         _show(being, erased, traces)
+        for folder in mirrors:
+            way = "delete it" if erase is None else "'nacre mirror' updates its pages"
+            click.echo(f"A mirror of {being.name} is in {folder}: {way}.", err=True)
     return FAILURE if traces else OK
 
 

@@ -7,7 +7,7 @@ from random import SystemRandom
 
 import click
 
-from nacre.being.memory.mirror.sync import Answer, Mirror, SyncResult
+from nacre.being.memory.mirror.sync import Answer, Mirror, SyncResult, missing
 from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json, without_controls
 from nacre.cli.exit_codes import OK
@@ -98,8 +98,7 @@ def _answer(count: int, *, yes: bool, restore: bool, watch: bool) -> Answer:
         click.echo("--yes deletes them, --restore writes them again", err=True)
         return "stop"
     choice = click.prompt(
-        f"{count} memories and entries are missing from the folder. Delete them, write them again,"
-        " or stop?",
+        f"{missing(count)}. Delete them, write them again, or stop?",
         type=click.Choice(["delete", "restore", "stop"]),
         default="stop",
         err=True,

@@ -7,6 +7,7 @@ that no program and no branch changes it.
 
 import json
 import os
+import stat
 import tempfile
 import time
 import unicodedata
@@ -34,6 +35,7 @@ class MirrorFolder:
     """A MirrorFiles over a folder of this machine."""
 
     root: Path
+    being_id: str
     state_file: Path
     state: MirrorState
     _files: dict[str, tuple[Path, bytes]] = field(default_factory=dict)  # as they were read
@@ -44,7 +46,11 @@ class MirrorFolder:
         self._files = {}
         contents: dict[str, str | None] = {}
         for path, file in self._pages():
+            is_twin = path in contents  # in another normal form; nobody knows which one counts
             contents[path] = None
+            if is_twin:
+                self._files.pop(path, None)
+                continue
             try:
                 with file.open("rb") as opened:
                     data = opened.read(MIRROR_PAGE_BYTES + 1)
@@ -58,6 +64,10 @@ class MirrorFolder:
                 contents[path] = text
                 self._files[path] = (file, data)
         return contents
+
+    def has_folder(self, name: str) -> bool:
+        """Return whether a top folder of pages exists."""
+        return (self.root / name).is_dir()
 
     def settle(self) -> None:
         """Wait until an editor that saves a file in several steps has finished."""
@@ -93,7 +103,7 @@ class MirrorFolder:
 
     def save(self, state: MirrorState) -> None:
         """Replace the state."""
-        facts = {"folder": str(self.root), "state": state.facts()}
+        facts = {"folder": str(self.root), "being": self.being_id, "state": state.facts()}
         _replace_file(self.state_file, json.dumps(facts, ensure_ascii=False).encode())
         self.state = state
 
@@ -119,15 +129,21 @@ class MirrorFolder:
             )
 
     def _pages(self) -> Iterator[tuple[str, Path]]:
+        """Yield the pages; raises ConflictError for a folder that cannot be listed.
+
+        Its pages would otherwise look deleted.
+        """
         for top in (MEMORIES, *FOLDERS):
-            for folder, folders, names in os.walk(self.root / top):
+            if not os.path.lexists(self.root / top):
+                continue
+            for folder, folders, names in os.walk(self.root / top, onerror=_refuse):
                 folders[:] = sorted(name for name in folders if not name.startswith("."))
                 for name in sorted(names):
                     file = Path(folder, name)
                     if name.startswith(".") or not name.lower().endswith(".md"):
                         continue
-                    if file.is_symlink() or not file.is_file():
-                        continue  # a link may lead out of the folder
+                    if not _is_page(file):
+                        continue
                     relative = file.relative_to(self.root).as_posix()
                     yield unicodedata.normalize("NFC", relative), file
 
@@ -138,6 +154,24 @@ class MirrorFolder:
             return before is None
         except OSError:
             return False
+
+
+def _is_page(file: Path) -> bool:
+    """Return whether a path is a file, and no link, which may lead out of the folder."""
+    try:
+        return stat.S_ISREG(file.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # reading it will fail, too, and then it is listed
+
+
+def _refuse(error: OSError) -> None:
+    if isinstance(error, FileNotFoundError) and not Path(error.filename).is_symlink():
+        return  # it was renamed or deleted a moment ago
+    raise ConflictError(
+        f"{error.filename} cannot be read ({error.strerror}); nothing was changed"
+    ) from error
 
 
 def open_mirror_folder(
@@ -157,21 +191,34 @@ def open_mirror_folder(
         file = states / f"{uuid.UUID(str(mark.get('mirror')))}.json"
         stored = _json(file)
         if stored is None:
-            return MirrorFolder(root, file, MirrorState())
+            return MirrorFolder(root, being_id, file, MirrorState())
         earlier = Path(stored["folder"])
         if earlier != root and (earlier / _MARK).is_file():
             raise ConflictError(
                 f"{root} is a copy of the mirror in {earlier}; keep one of them, and delete"
                 f" {_MARK} of the other"
             )
-        return MirrorFolder(root, file, state_from(stored["state"]))
+        return MirrorFolder(root, being_id, file, state_from(stored["state"]))
     if not restart:
         for file in states.glob("*.json"):
             if (_json(file) or {}).get("folder") == str(root):
-                return MirrorFolder(root, file, MirrorState())  # reading it says what is missing
+                return MirrorFolder(
+                    root, being_id, file, MirrorState()
+                )  # reading it says what is missing
     if is_dry:
         raise InvalidInputError(f"{root} is no mirror yet; the first run makes it one")
     return _new(root, states, being_id)
+
+
+def mirrored_folders(data_folder: str, being_id: str) -> list[str]:
+    """Return the folders that a Being was mirrored to from this machine."""
+    folders = set()
+    for file in (Path(data_folder).expanduser() / _STATES).glob("*.json"):
+        with suppress(InvalidInputError):
+            facts = _json(file) or {}
+            if facts.get("being", being_id) == being_id and isinstance(facts.get("folder"), str):
+                folders.add(facts["folder"])
+    return sorted(folders)
 
 
 def _new(root: Path, states: Path, being_id: str) -> MirrorFolder:
@@ -187,7 +234,7 @@ def _new(root: Path, states: Path, being_id: str) -> MirrorFolder:
     mirror = str(uuid.uuid4())
     facts = {"mirror": mirror, "being": being_id}
     _replace_file(root / _MARK, json.dumps(facts, indent=2).encode())
-    opened = MirrorFolder(root, states / f"{mirror}.json", MirrorState())
+    opened = MirrorFolder(root, being_id, states / f"{mirror}.json", MirrorState())
     opened.save(MirrorState(branch=opened.branch()))
     return opened
 

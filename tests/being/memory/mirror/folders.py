@@ -18,6 +18,7 @@ class MemoryFiles:
     unreadable: set[str] = field(default_factory=set)
     copies: dict[str, str] = field(default_factory=dict)
     state: MirrorState = field(default_factory=MirrorState)
+    folders_gone: set[str] = field(default_factory=set)
     head: str | None = None
     steps_left: int | None = None  # before it dies
     read_last: dict[str, str | None] = field(default_factory=dict)
@@ -26,6 +27,9 @@ class MemoryFiles:
     def read(self) -> Mapping[str, str | None]:
         self.read_last = {**self.pages, **dict.fromkeys(self.unreadable)}
         return dict(self.read_last)
+
+    def has_folder(self, name: str) -> bool:
+        return name not in self.folders_gone
 
     def settle(self) -> None:
         pass

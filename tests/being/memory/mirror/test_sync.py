@@ -1,5 +1,6 @@
 """A Being and a folder of Markdown files take each other's changes."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -10,6 +11,7 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.being.memory.mirror.content import Unit, content_of
 from nacre.being.memory.mirror.list_page import items_of, parsed_page
+from nacre.being.memory.mirror.state import state_from
 from nacre.being.memory.mirror.sync import Answer, Mirror, SyncResult
 from nacre.being.memory.model.types import Cluster, Node
 from nacre.being.memory.store.targets import KNOWLEDGE, NOTES
@@ -70,6 +72,16 @@ def new_world(laptop: Keeper, clock: StillClock) -> World:
     world = World(laptop, clock)
     world.sync()
     return world
+
+
+def take_scene(world: World) -> Node:
+    """Make a memory of the scene that waits, as a patrol does."""
+    [scene] = world.kept.memory.scenes.pending(world.kept.id).scenes
+    node = a_node(9, action=scene.action, when=scene.when, actors=scene.actors)
+    world.kept.memory.nodes.add(world.kept.id, [node])
+    consumed = replace(scene, status="consumed", node_id=node.node_id)
+    world.kept.table.put(consumed.to_item(world.kept.id))
+    return node
 
 
 @pytest.fixture
@@ -306,9 +318,40 @@ def test_a_branch_switch_deletes_nothing_without_a_yes(world: World) -> None:
     world.drop(PAGE, "cat 2")
     world.files.head = "ref: refs/heads/other"
 
-    with pytest.raises(ConflictError, match="1 memories"):
+    with pytest.raises(ConflictError, match="1 memory or entry is missing"):
         world.sync()
     assert world.node(2).status == "active"
+
+
+def test_a_renamed_top_folder_deletes_nothing_without_a_yes(world: World) -> None:
+    content = world.files.pages.pop("Knowledge/Pearls how.md")
+    world.files.folders_gone = {"Knowledge"}
+
+    with pytest.raises(ConflictError, match="1 memory or entry is missing"):
+        world.sync()
+    world.files.folders_gone = set()
+    world.files.pages["Knowledge/Pearls how.md"] = content
+    assert world.sync() == SyncResult()
+
+
+def test_the_state_has_no_texts_and_that_of_an_earlier_version_is_read(world: World) -> None:
+    facts = world.files.state.facts()
+    units = world.units()
+    texts = {name: [path, units[name].text] for name, (path, _) in facts["digests"].items()}
+    earlier = {"units": texts, "branch": None, "journal": facts["journal"]}
+
+    assert len(texts) == len(units) == 6
+    digests = {digest for _, digest in facts["digests"].values()}
+    assert all(re.fullmatch("[0-9a-f]{32}", digest) for digest in digests)
+    assert state_from(earlier) == world.files.state
+
+
+def test_an_ending_in_capitals_is_no_part_of_a_title(world: World) -> None:
+    world.files.pages["Memories/Dogs.MD"] = "- Rex barks\n"
+    world.sync()
+
+    scenes = world.kept.memory.scenes.pending(world.kept.id).scenes
+    assert [scene.themes for scene in scenes if scene.action == "Rex barks"] == [("Dogs",)]
 
 
 def test_a_page_that_cannot_be_read_deletes_nothing(world: World) -> None:
@@ -322,6 +365,33 @@ def test_a_page_that_cannot_be_read_deletes_nothing(world: World) -> None:
     world.files.pages[PAGE] = f"<<<<<<< HEAD\n{content}=======\n>>>>>>> other\n"
     assert world.sync().unreadable == [PAGE]
     assert world.node(1).status == "active"
+
+
+def test_a_page_with_an_unfinished_merge_is_not_written_elsewhere(world: World) -> None:
+    before, content = dict(world.files.pages), world.files.pages[PAGE]
+    merging = {**before, PAGE: f"<<<<<<< HEAD\n{content}=======\n>>>>>>> other\n"}
+    world.files.pages = dict(merging)
+
+    assert world.sync() == SyncResult(unreadable=[PAGE])
+    assert world.files.pages == merging
+    world.files.pages[PAGE] = content.replace("fed cat 2", "fed both cats")
+
+    assert world.sync() == SyncResult(corrected=1)
+    assert world.node(2).action == "Ann fed both cats"
+    assert world.files.pages.keys() == before.keys()
+
+
+def test_a_memory_that_a_patrol_made_of_a_line_waits_for_its_page(world: World) -> None:
+    unsorted = world.files.pages["Memories/Unsorted.md"]
+    world.files.pages["Memories/Unsorted.md"] = f"{unsorted}<<<<<<< HEAD\n"
+    node = take_scene(world)
+    pages = dict(world.files.pages)
+
+    assert world.sync().unreadable == ["Memories/Unsorted.md"]
+    assert world.files.pages == pages
+    world.files.pages["Memories/Unsorted.md"] = unsorted
+    assert world.sync().written == 1
+    assert f"a net ([[Ann]]) ^{node.node_id}" in world.files.pages["Memories/Unsorted.md"]
 
 
 def test_lines_that_move_and_pages_that_are_renamed_are_the_same(world: World) -> None:
@@ -360,11 +430,7 @@ def test_an_edit_while_the_page_is_written_is_not_lost(world: World) -> None:
 
 
 def test_a_scene_that_a_patrol_takes_keeps_its_line(world: World) -> None:
-    [scene] = world.kept.memory.scenes.pending(world.kept.id).scenes
-    node = a_node(9, action=scene.action, when=scene.when, actors=scene.actors)
-    world.kept.memory.nodes.add(world.kept.id, [node])
-    consumed = replace(scene, status="consumed", node_id=node.node_id)
-    world.kept.table.put(consumed.to_item(world.kept.id))
+    node = take_scene(world)
     world.edit("Memories/Unsorted.md", "a net", "two nets")
 
     result = world.sync()

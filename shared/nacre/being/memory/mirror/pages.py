@@ -6,7 +6,7 @@ from nacre.being.memory.mirror.content import FOLDERS, UNSORTED
 from nacre.being.memory.mirror.entry_page import EntryPage, parsed_entry
 from nacre.being.memory.mirror.list_page import Item, Segment, parsed_page
 from nacre.being.memory.mirror.names import path_key
-from nacre.being.memory.mirror.state import Common
+from nacre.being.memory.mirror.state import Common, digest_of
 from nacre.core.lazy_dataclasses import dataclass, field, replace
 
 MEMORIES = "Memories"
@@ -44,7 +44,12 @@ class Pages:
 
 def title_of(path: str) -> str:
     """Return the title of a page."""
-    return path.rpartition("/")[2].removesuffix(".md")
+    return without_ending(path.rpartition("/")[2])
+
+
+def without_ending(path: str) -> str:
+    """Return the path of a page without its ending, which may be in capitals."""
+    return path[:-3] if path.lower().endswith(".md") else path
 
 
 def folder_of(path: str) -> str:
@@ -95,7 +100,7 @@ def recognize(pages: Pages, common: Mapping[str, Common], names: Container[str])
     memory. `names` are those of the Being.
     """
     by_path = {(one.path, ""): name for name, one in common.items() if is_entry(name)}
-    by_text = {(one.path, one.text): name for name, one in common.items() if not is_entry(name)}
+    by_text = {(one.path, one.digest): name for name, one in common.items() if not is_entry(name)}
     remaining = []
     for occurrence in pages.new:
         name: str | None
@@ -103,7 +108,7 @@ def recognize(pages: Pages, common: Mapping[str, Common], names: Container[str])
             titled = f"{FOLDERS[folder_of(occurrence.path)].name}/{title_of(occurrence.path)}"
             name = by_path.get((occurrence.path, "")) or (titled if titled in names else None)
         else:
-            name = by_text.get((occurrence.path, occurrence.text))
+            name = by_text.get((occurrence.path, digest_of(occurrence.text)))
         if name is None or name in pages.occurrences:
             remaining.append(occurrence)
         else:
@@ -119,7 +124,7 @@ def is_entry(name: str) -> bool:
 def _first(occurrences: Iterable[Occurrence], common: Common | None) -> Occurrence:
     if common is None:
         return next(iter(occurrences))
-    return min(occurrences, key=lambda one: (one.path != common.path, one.text != common.text))
+    return min(occurrences, key=lambda one: (one.path != common.path, not common.has(one.text)))
 
 
 def _items(path: str, segments: list[Segment]) -> Iterator[Occurrence]:

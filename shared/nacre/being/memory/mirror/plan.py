@@ -69,7 +69,7 @@ def _decide(
 ) -> None:
     unit = content.units.get(name)
     if here is None:
-        if unit is not None and earlier is not None and unit.text == earlier.text:
+        if unit is not None and earlier is not None and earlier.has(unit.text):
             plan.edits.append(Edit("delete", name, unit.text, earlier.path))
         return  # otherwise the unit is written again, because the Being has something newer
     if unit is None:
@@ -77,13 +77,13 @@ def _decide(
             plan.edits.append(Edit("restore", name, here.text, here.path, here))
         elif earlier is None:
             plan.conflicts.append(Conflict(here.path, here.text, UNKNOWN))
-        elif here.text != earlier.text:
+        elif not earlier.has(here.text):
             plan.conflicts.append(Conflict(here.path, here.text, DELETED_THERE))
         return
     text = here.text if unit.line is None else completed(here.text, unit.line)
-    if text == unit.text or (earlier is not None and here.text == earlier.text):
+    if text == unit.text or (earlier is not None and earlier.has(here.text)):
         return
-    if earlier is not None and earlier.text == unit.text:
+    if earlier is not None and earlier.has(unit.text):
         plan.edits.append(Edit("correct", name, text, here.path, here))
     else:
         plan.conflicts.append(Conflict(here.path, here.text, BOTH_CHANGED))

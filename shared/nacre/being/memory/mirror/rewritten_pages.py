@@ -1,7 +1,7 @@
 """The pages as they must be written to show the content of the Being."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from nacre.being.memory.mirror.content import FOLDERS, Content, Unit
 from nacre.being.memory.mirror.list_page import (
@@ -33,6 +33,7 @@ class RewrittenPages:
     pages: Pages
     content: Content
     names: Mapping[tuple[str, int], str]  # of new units, by their places
+    unseen: Container[str] = ()  # the units on pages that cannot be read, which stay there
     places: dict[str, tuple[str, str | None]] = field(default_factory=dict)  # path, text before
 
     def changes(self) -> dict[str, str | None]:
@@ -41,7 +42,11 @@ class RewrittenPages:
         lists = {path: self._list(path) for path in self.pages.lists}
         for path in self.pages.entries:
             pages |= self._entry(path)
-        missing = [unit for name, unit in self.content.units.items() if name not in self.places]
+        missing = [
+            unit
+            for name, unit in self.content.units.items()
+            if name not in self.places and name not in self.unseen
+        ]
         self._add_memories(lists, [unit for unit in missing if not is_entry(unit.name)])
         for path, segments in lists.items():
             before = self.pages.lists.get(path)

@@ -1,6 +1,11 @@
-"""The last common state of a mirror: the text of everything that was the same on both sides."""
+"""The last common state of a mirror: the texts that were the same on both sides, as digests.
+
+A digest tells whether a text has changed since, and the file of the state keeps no text of a memory
+that is erased later.
+"""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 from nacre.core.lazy_dataclasses import dataclass, field
@@ -8,10 +13,19 @@ from nacre.core.lazy_dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """A unit's page and text, when both sides were the same."""
+    """A unit's page and the digest of its text, when both sides were the same."""
 
     path: str
-    text: str
+    digest: str
+
+    def has(self, text: str) -> bool:
+        """Return whether a text is the one that both sides had."""
+        return self.digest == digest_of(text)
+
+
+def digest_of(text: str) -> str:
+    """Return the digest of a text."""
+    return sha256(text.encode(errors="replace")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +47,7 @@ class MirrorState:
     def facts(self) -> dict[str, Any]:
         """Return the state as JSON."""
         return {
-            "units": {name: [unit.path, unit.text] for name, unit in self.units.items()},
+            "digests": {name: [unit.path, unit.digest] for name, unit in self.units.items()},
             "branch": self.branch,
             "journal": {
                 "added": dict(self.journal.added),
@@ -43,9 +57,14 @@ class MirrorState:
 
 
 def state_from(facts: Mapping[str, Any]) -> MirrorState:
-    """Return the state in JSON that `facts` has made."""
+    """Return the state in JSON that `facts` has made; earlier versions kept the texts."""
+    texts = facts.get("units", {})
+    digests = facts.get("digests", {})
     return MirrorState(
-        {name: Common(path, text) for name, (path, text) in facts["units"].items()},
+        {
+            **{name: Common(path, digest_of(text)) for name, (path, text) in texts.items()},
+            **{name: Common(path, digest) for name, (path, digest) in digests.items()},
+        },
         facts["branch"],
         Journal(facts["journal"]["added"], facts["journal"]["replaced"]),
     )

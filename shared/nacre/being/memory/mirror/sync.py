@@ -21,10 +21,11 @@ from nacre.being.memory.mirror.pages import (
     pages_of,
     recognize,
     title_of,
+    without_ending,
 )
 from nacre.being.memory.mirror.plan import Conflict, Edit, Plan, plan_of
 from nacre.being.memory.mirror.rewritten_pages import RewrittenPages
-from nacre.being.memory.mirror.state import Common, Journal, MirrorState
+from nacre.being.memory.mirror.state import Common, Journal, MirrorState, digest_of
 from nacre.being.memory.repositories import Repositories
 from nacre.core.clock import Clock
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
@@ -45,6 +46,10 @@ class MirrorFiles(Protocol):
 
     def read(self) -> Mapping[str, str | None]:
         """Return the content of every page; None for one that cannot be read."""
+        ...
+
+    def has_folder(self, name: str) -> bool:
+        """Return whether a top folder of pages exists."""
         ...
 
     def settle(self) -> None:
@@ -102,14 +107,14 @@ class Mirror:
         pages, content, plan = self._look(state)
         deletions = plan.of("delete")
         branch = self.files.branch()
-        # A branch that was switched explains every missing page.
-        if len(deletions) > MIRROR_DELETIONS or (deletions and branch != state.branch):
+        # A branch that was switched, or a folder that was renamed, explains every missing page.
+        is_doubtful = branch != state.branch or any(
+            not self.files.has_folder(folder_of(edit.path)) for edit in deletions
+        )
+        if len(deletions) > MIRROR_DELETIONS or (deletions and is_doubtful):
             answer: Answer = "delete" if is_dry else ask(len(deletions))
             if answer == "stop":
-                raise ConflictError(
-                    f"{len(deletions)} memories and entries are missing from the folder;"
-                    " nothing was changed"
-                )
+                raise ConflictError(f"{missing(len(deletions))}; nothing was changed")
             if answer == "restore":
                 plan.edits = [edit for edit in plan.edits if edit.change != "delete"]
         result = SyncResult(unreadable=sorted(pages.unreadable))
@@ -162,7 +167,7 @@ class Mirror:
                 continue
             if later not in pages.occurrences:
                 pages.occurrences[later] = replace(here, name=later)
-            elif earlier is None or here.text == earlier.text:
+            elif earlier is None or earlier.has(here.text):
                 pages.merged.append(here)
             else:  # an edit of a line whose memory has another line now
                 pages.new.append(replace(here, name=None))
@@ -274,8 +279,9 @@ class Mirror:
     ) -> None:
         """Write the pages as the Being is now, and the new common state."""
         content = content_of(self.memory, self.being_id)
-        self._follow(pages, content, state)
-        rewritten = RewrittenPages(pages, content, self._named(names, content))
+        followed = self._follow(pages, content, state)
+        unseen = {name for name, one in followed.items() if one.path in pages.unreadable}
+        rewritten = RewrittenPages(pages, content, self._named(names, content), unseen)
         changes = rewritten.changes()
         common: dict[str, Common] = {}
         written: dict[str, bool] = {}
@@ -289,7 +295,7 @@ class Mirror:
         for name, (path, before) in rewritten.places.items():
             text = content.units[name].text
             if written.get(path, True) or before == text:
-                common[name] = Common(path, text)
+                common[name] = Common(path, digest_of(text))
             elif name in state.units:
                 common[name] = state.units[name]
         for name, earlier in state.units.items():
@@ -309,7 +315,7 @@ class Mirror:
         title = title_of(conflict.path)
         digest = sha256(f"{conflict.path}\n{conflict.text}".encode()).hexdigest()[:8]
         path = f"{CONFLICTS}/{title} {digest}.md"
-        link = conflict.path.removesuffix(".md")
+        link = without_ending(conflict.path)
         text = (
             f"---\nnacre: conflict\n---\nFrom [[{link}]]: {conflict.reason}. Copy what you need,"
             f" then delete this file.\n\n{conflict.text}\n"
@@ -321,6 +327,13 @@ class Mirror:
         digest = sha256(f"{edit.name}\n{edit.text}".encode()).hexdigest()[:8]
         day = f"{self.clock():%Y-%m-%d}"
         self.files.keep(f".nacre/deleted/{day} {digest}.md", f"{edit.name}\n\n{edit.text}\n")
+
+
+def missing(count: int) -> str:
+    """Return the clause that says how many units are missing from their pages."""
+    if count == 1:
+        return "1 memory or entry is missing from the folder"
+    return f"{count} memories and entries are missing from the folder"
 
 
 def _shown(path: str) -> str:
@@ -339,7 +352,7 @@ def _numbered(edits: list[Edit]) -> list[tuple[str, Edit]]:
     counts: dict[str, int] = {}
     result = []
     for edit in edits:
-        digest = sha256(edit.text.encode(errors="replace")).hexdigest()[:32]
+        digest = digest_of(edit.text)
         counts[digest] = counts.get(digest, 0) + 1
         result.append((f"{digest}-{counts[digest]}", edit))
     return result
