@@ -437,6 +437,33 @@ def test_a_long_transcript_is_finished_in_the_background(allowed: Machine) -> No
 # Whatever happens, the client notices nothing
 
 
+def test_half_an_emoji_and_impossible_times_hold_nothing_up(allowed: Machine) -> None:
+    allowed.say("half \ud83d of it", uuid="half-\ud83d")
+    allowed.say("before all time", timestamp="0001-01-01T00:00:00+14:00")
+    allowed.say("after all time", timestamp="9999-12-31T23:59:59-14:00")
+    allowed.say("My boat Juno lies in Kiel")
+
+    allowed.hook("stop", cwd="/home/ann/\udcff", session_id="s-\ud83d")
+    allowed.hook("user-prompt", prompt="Where is Juno \ud83d?")
+
+    session = [each for each in allowed.history() if each.get("session") == "s-?"]
+    assert [each["content"] for each in session] == ["half ? of it", "My boat Juno lies in Kiel"]
+    assert allowed.log() == ""
+
+
+def test_texts_reach_a_client_whose_locale_cannot_write_them(
+    allowed: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = read_settings(str(allowed.home)).token
+    scene = {"action": "Ann sails to Ωmega 🚤", "actors": ["Ann"], "when": ["2026-07-02"]}
+    allowed.post(token, call("update_notes", {"scenes": [scene]}))
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+
+    answer = allowed.hook("session-start")
+
+    assert "Ωmega 🚤" in answer["hookSpecificOutput"]["additionalContext"]
+
+
 @pytest.mark.parametrize(
     "text",
     [b"", b"{", b"[]", b'"x"', b"\xff\xfe", b"{}", b'{"session_id": 7}', b"[" * 100_000],

@@ -1,6 +1,7 @@
 """Hooks read transcripts piece by piece, and find the same messages as an import."""
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -85,6 +86,39 @@ def test_a_file_that_begins_anew_is_read_from_its_start(tmp_path: Path) -> None:
     file.write_bytes(transcripts.lines(transcripts.claude_code_record("user", "new", 1)))
     (message,) = read_increment("claude-code", str(file), 10_000).messages
     assert message.text == "new"
+
+
+def test_another_file_of_the_session_is_read_from_its_start(tmp_path: Path) -> None:
+    file = tmp_path / "transcript.jsonl"
+    record = transcripts.claude_code_record
+    file.write_bytes(transcripts.lines(record("user", "a", 1), record("user", "b", 2)))
+    offset = read_increment("claude-code", str(file), 0).offset
+    moved = [record("user", f"a message that is longer {n}", n) for n in range(5)]
+    file.write_bytes(transcripts.lines(*moved))
+
+    assert len(read_increment("claude-code", str(file), offset).messages) == 5
+
+
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_a_line_that_is_too_long_is_passed_over_whole(tmp_path: Path, is_finished: bool) -> None:
+    file = tmp_path / "transcript.jsonl"
+    after = transcripts.lines(transcripts.claude_code_record("user", "after it", 1))
+    long = b"x" * (9 * 1024 * 1024)
+    file.write_bytes(long + b"\n" + after if is_finished else long)
+
+    first = read_increment("claude-code", str(file), 0)
+    assert (first.messages, first.has_more) == ([], is_finished)
+    assert first.offset == (len(long) + 1 if is_finished else 0)
+    if is_finished:
+        (message,) = read_increment("claude-code", str(file), first.offset).messages
+        assert message.text == "after it"
+
+
+def test_a_pipe_is_no_transcript(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(OSError, match="not a file"):
+        read_increment("claude-code", str(tmp_path / "pipe"), 0)
 
 
 def test_a_message_that_a_later_line_completes_is_taken_whole(tmp_path: Path) -> None:

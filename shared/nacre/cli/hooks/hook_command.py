@@ -92,8 +92,9 @@ def run(arguments: list[str]) -> int:
         folder = data_folder()
         output = _answer(arguments, folder)
         if output:
-            sys.stdout.write(output + "\n")
-            sys.stdout.flush()
+            # In UTF-8, as every client reads it, whatever the locale says.
+            sys.stdout.buffer.write(f"{output}\n".encode(errors="replace"))
+            sys.stdout.buffer.flush()
     except _EndedError:
         _note(folder, arguments, "it took too long and was ended")
     except ServerCallError as error:
@@ -385,8 +386,9 @@ def _utc(at: str) -> str:
 
     try:
         moment = datetime.fromisoformat(at)
-    except ValueError:
+        if moment.tzinfo is None:
+            return ""
+        in_utc = moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # OverflowError: before the year 1, or after 9999
         return ""
-    if moment.tzinfo is None:
-        return ""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return in_utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -91,7 +91,8 @@ def call_tool(
         "method": "tools/call",
         "params": {"name": name, "arguments": arguments},
     }
-    body = json.dumps(message).encode()
+    # Clients cut texts in the middle of an emoji; no server takes a half one.
+    body = json.dumps(message, ensure_ascii=False).encode(errors="replace")
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/json",

@@ -7,6 +7,7 @@ not the results of tools, not thoughts, and not texts that the client adds.
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 
 from nacre.core.lazy_dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from nacre.core.lazy_dataclasses import dataclass, replace
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, BinaryIO
 
 _MOST_BYTES = 1024 * 1024  # read by one hook; the next one continues
 _LONGEST_LINE = 8 * 1024 * 1024  # a longer one is an image or a file
@@ -71,11 +72,19 @@ class Increment:
 
 
 def read_increment(client: str, path: str, offset: int) -> Increment:
-    """Return the messages after an offset; an unfinished line waits for the next hook."""
-    with open(path, "rb") as file:  # noqa: PTH123 - pathlib loads slowly
+    """Return the messages after an offset; an unfinished line waits for the next hook.
+
+    A file that has no end of a line before the offset is not the one that was read, and is read
+    from its start: the client has written it anew, or moved the session to another folder.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - pathlib loads slowly
+        raise OSError("the transcript is not a file")  # a pipe would hold up the hook
+    with open(path, "rb") as file:  # noqa: PTH123 - as above
         size = os.fstat(file.fileno()).st_size
-        if offset > size:  # the client has written the file anew
-            offset = 0
+        if offset:
+            file.seek(offset - 1)
+            if file.read(1) != b"\n":
+                offset = 0
         file.seek(offset)
         content = file.read(_MOST_BYTES)
         while b"\n" not in content and len(content) < _LONGEST_LINE:
@@ -83,9 +92,10 @@ def read_increment(client: str, path: str, offset: int) -> Increment:
             if not part:
                 break
             content += part
-    end = content.rfind(b"\n") + 1
-    if not end and len(content) >= _LONGEST_LINE:
-        return Increment([], offset + len(content), has_more=True)
+        end = content.rfind(b"\n") + 1
+        if not end and len(content) >= _LONGEST_LINE:
+            after = _end_of_line(file)
+            return Increment([], after or offset, has_more=0 < after < size)
     messages: dict[object, TranscriptMessage] = {}
     for number, line in enumerate(content[:end].split(b"\n")):
         for place, message in enumerate(messages_in(client, line) if line.strip() else ()):
@@ -94,6 +104,15 @@ def read_increment(client: str, path: str, offset: int) -> Increment:
     return Increment(
         list(messages.values()), offset + end, has_more=offset + end < size and end > 0
     )
+
+
+def _end_of_line(file: "BinaryIO") -> int:
+    """Return the offset after the next end of a line, or 0 if there is none yet."""
+    while part := file.read(_MOST_BYTES):
+        place = part.find(b"\n")
+        if place >= 0:
+            return file.tell() - len(part) + place + 1
+    return 0
 
 
 def messages_in(client: str, line: bytes | str) -> Iterator[TranscriptMessage]:
