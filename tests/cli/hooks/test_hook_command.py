@@ -244,6 +244,11 @@ def test_a_pause_and_exclusions_keep_messages_out(allowed: Machine) -> None:
     assert allowed.hook("user-prompt", prompt="what is captured?") == {}
     allowed.nacre("capture", "exclude", "project", "/home/ann/boat", "--remove")
 
+    allowed.nacre("capture", "exclude", "project", "taxes")
+    opened = {"cwd": "/home/ann/boat", "workspace_roots": ["/home/ann/boat", "/home/ann/taxes"]}
+    allowed.hook("stop", **opened)
+    allowed.nacre("capture", "exclude", "project", "taxes", "--remove")
+
     assert texts(allowed) == ["captured bravo", "about Waterloos foxtrot"]
     status = json.loads(allowed.nacre("capture", "status", "--json"))
     assert (status["state"], status["excluded_projects"]) == ("allowed", [])

@@ -1,5 +1,6 @@
 """The command `nacre capture`: allow, pause and limit the capture of conversations."""
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -152,16 +153,24 @@ def exclude() -> None:
 @being_options
 def exclude_project(*, names: tuple[str, ...], remove: bool, place: Place) -> None:
     """Never capture or recall in a PROJECT: a folder and its content, or every folder of a name."""
-    projects = [
-        str(Path(name).expanduser().absolute()) if "/" in name or name == "." else name
-        for name in names
-    ]
+    # An entry that an earlier version wrote can be removed as the list shows it.
+    projects = [*names] if remove else []
+    projects += [_project(name.strip()) for name in names if not (remove and "*" in name)]
     _change(
         place,
         lambda settings: replace(
             settings, projects=_changed(settings.projects, projects, remove=remove)
         ),
     )
+
+
+def _project(name: str) -> str:
+    """Return a folder's absolute path, or the name of folders as it is."""
+    if "*" in name:
+        raise InvalidInputError("a project is a folder or a name, and has no '*'")
+    if "/" in name or os.sep in name or name in (".", ".."):
+        return os.path.normpath(Path(name).expanduser().absolute())
+    return name
 
 
 @exclude.command("word")

@@ -3,6 +3,7 @@
 They are in a private file of the data folder. `nacre capture` writes it, and every hook reads it.
 """
 
+import functools
 import json
 import os
 import re
@@ -56,24 +57,51 @@ class CaptureSettings:
     def excludes_project(self, project: str | None) -> bool:
         """Return whether nothing of a project is captured.
 
-        An entry with a slash is a folder with everything in it; any other is the name of a
-        folder anywhere in the project's path.
+        An entry with a slash is a folder with everything in it, whatever links lead to it; any
+        other is the name of a folder anywhere in the project's path.
         """
-        if not project:
+        if not project or not self.projects:
             return False
-        path = project.replace("\\", "/").rstrip("/").casefold()
+        paths = _spellings(project)
         for entry in self.projects:
-            name = entry.replace("\\", "/").rstrip("/").casefold()
-            if "/" in name:
-                if path == name or path.startswith(f"{name}/"):
+            if "/" in entry or "\\" in entry:
+                folders = _spellings(entry)
+                if any(
+                    path == folder or path.startswith(f"{folder.rstrip('/')}/")
+                    for path in paths
+                    for folder in folders
+                ):
                     return True
-            elif name in path.split("/"):
+            elif any(_folded(entry) in path.split("/") for path in paths):
                 return True
         return False
 
     def excludes_text(self, text: str) -> bool:
         """Return whether a text has a word that is never captured, in any case."""
-        return any(_word(word).search(text) for word in self.words)
+        if not self.words:
+            return False
+        text = _composed(text)
+        return any(_word(_composed(word)).search(text) for word in self.words)
+
+
+@functools.lru_cache(maxsize=1024)
+def _spellings(folder: str) -> frozenset[str]:
+    """Return a folder's path as it is written, and without links; both compare in any case."""
+    path = os.path.normpath(folder)
+    return frozenset(map(_folded, (path, os.path.realpath(path) if path[:1] == "/" else path)))
+
+
+def _folded(path: str) -> str:
+    return _composed(path.replace("\\", "/")).casefold()
+
+
+def _composed(text: str) -> str:
+    """Return a text in the normal form in which people type; macOS splits accents in names."""
+    if text.isascii():
+        return text
+    import unicodedata  # it loads slowly
+
+    return unicodedata.normalize("NFC", text)
 
 
 NO_CAPTURE = CaptureSettings(consented={})

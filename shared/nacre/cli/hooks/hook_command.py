@@ -143,7 +143,7 @@ def _answer(arguments: list[str], folder: str) -> str:
         end=time.monotonic() + seconds - 0.2,
         in_background=in_background,
     )
-    if settings.excludes_project(hook.input.project):
+    if any(map(settings.excludes_project, hook.input.projects)):
         return ""
     address = _address(hook)
     if address is None:

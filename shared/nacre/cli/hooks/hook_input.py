@@ -29,10 +29,15 @@ class HookInput:
     """The parts of a client's JSON that hooks use."""
 
     session: str
-    project: str | None
+    projects: tuple[str, ...]  # the folders that the client has open, the first one counts
     transcript: str | None
     prompt: str
     messages: list[TranscriptMessage]  # of clients that pass them
+
+    @property
+    def project(self) -> str | None:
+        """Return the folder that the session works in."""
+        return self.projects[0] if self.projects else None
 
 
 def input_of(client: str, event: str, payload: "Mapping[str, Any]", now: str) -> HookInput:
@@ -40,9 +45,8 @@ def input_of(client: str, event: str, payload: "Mapping[str, Any]", now: str) ->
     session = _text(payload, "session_id") or _text(payload, "conversation_id")
     if not session:
         raise ValueError("the client's JSON names no session")
-    roots = payload.get("workspace_roots")
-    first_root = roots[0] if isinstance(roots, list) and roots else None
-    project = _text(payload, "cwd") or (first_root if isinstance(first_root, str) else None)
+    folders = [_text(payload, "cwd"), *_list(payload.get("workspace_roots"))]
+    projects = tuple(folder for folder in folders if isinstance(folder, str) and folder)
     messages = [
         message
         for entry in _list(payload.get("messages"))
@@ -52,7 +56,7 @@ def input_of(client: str, event: str, payload: "Mapping[str, Any]", now: str) ->
         messages += _cursor_messages(event, payload, now)
     return HookInput(
         session=session,
-        project=project,
+        projects=projects,
         transcript=_text(payload, "transcript_path") or None,
         prompt=_text(payload, "prompt"),
         messages=messages,
