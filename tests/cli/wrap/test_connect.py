@@ -1,6 +1,7 @@
 """`nacre connect` and `nacre disconnect` as somebody types them."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,38 @@ def test_a_being_and_a_url_can_be_named(nacre: Nacre, home: Path) -> None:
 
     assert f"/mcp/{being_id}" in (home / ".cursor" / "mcp.json").read_text()
     assert '"https://x.example/mcp"' in (home / ".codex" / "config.toml").read_text()
+
+
+def test_another_address_is_told_and_taken_on_request(nacre: Nacre, home: Path) -> None:
+    nacre("connect", "cursor")
+    file = home / ".cursor" / "mcp.json"
+    first = file.read_text()
+
+    with serving():
+        kept = nacre("connect", "cursor")
+    assert file.read_text() == first
+    assert "Cursor keeps its address, http://127.0.0.1:8642/mcp; to change it, run" in kept.err
+    moved = nacre("connect", "cursor", "--url", "https://x.example/mcp")
+
+    assert (kept.code, moved.code) == (0, 0)
+    assert '"https://x.example/mcp"' in file.read_text()
+    assert "To apply this in Cursor" in moved.err
+    nacre("disconnect", "cursor")
+    assert not file.exists()
+
+
+def test_a_program_in_a_cache_is_told(
+    nacre: Nacre, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "archive-v0" / "x" / "bin" / "nacre"
+    script.parent.mkdir(parents=True)
+    script.write_text("")
+    monkeypatch.setattr(sys, "argv", [str(script)])
+
+    done = nacre("connect", "claude-desktop")
+
+    assert "is in a cache that may be emptied" in done.err
+    assert "then connect again" in done.err
 
 
 def test_only_connecting_needs_the_being_that_is_named(

@@ -3,6 +3,7 @@
 import json
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,66 @@ def test_files_are_restored_byte_for_byte(
     assert len(events) >= 4
     assert nacre("disconnect", client).code == 0
     assert snapshot(home) == earlier
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_marks_and_line_ends_of_windows_stay(nacre: Nacre, home: Path, client: str) -> None:
+    file = home / FILES[client]
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b'\xef\xbb\xbf{\r\n  "theme": "dark"\r\n}\r\n')
+    earlier = snapshot(home)
+
+    assert nacre("connect", client, "--hooks").code == 0
+
+    content = file.read_bytes()
+    assert content.startswith(b"\xef\xbb\xbf{\r\n")
+    assert content.count(b"\n") == content.count(b"\r\n") > 3
+    assert nacre("disconnect", client).code == 0
+    assert snapshot(home) == earlier
+
+
+@pytest.mark.parametrize("client", [*FILES, "opencode", "openclaw"])
+@pytest.mark.parametrize("is_rewritten", [False, True])
+def test_hooks_of_a_program_that_has_moved_are_replaced(
+    nacre: Nacre, home: Path, client: str, is_rewritten: bool, tmp_path: Path
+) -> None:
+    file = home / FILES.get(client, "none")
+    if client in FILES:
+        file.parent.mkdir(parents=True)
+        file.write_text('{"theme": "dark"}')
+    earlier = snapshot(home)
+    nacre("connect", client, "--hooks", "--data-dir", str(tmp_path / "data-1"))
+    if is_rewritten and client in FILES:
+        file.write_text(json.dumps({**json.loads(file.read_text()), "theme": "light"}))
+
+    nacre("connect", client, "--hooks", "--data-dir", str(tmp_path / "data-2"))
+
+    texts = "".join(text.decode() for name, text in snapshot(home).items() if "hook" in str(text))
+    assert "data-2" in texts
+    assert f"NACRE_HOME={tmp_path / 'data-1'}" not in texts
+    nacre("disconnect", client, "--data-dir", str(tmp_path / "data-2"))
+    assert "nacre-hook" not in str(snapshot(home))
+    if client not in FILES:
+        assert not any("hooks/nacre" in name or "nacre.js" in name for name in snapshot(home))
+    elif client != "gemini-cli":
+        assert json.loads(file.read_text())["theme"] == ("light" if is_rewritten else "dark")
+    assert earlier.keys() <= snapshot(home).keys()
+
+
+@pytest.mark.parametrize("client", ["claude-code", "cursor", "opencode"])
+def test_doctor_knows_whether_hooks_can_start(nacre: Nacre, home: Path, client: str) -> None:
+    nacre("connect", client, "--hooks")
+    title = {"claude-code": "Claude Code", "cursor": "Cursor", "opencode": "opencode"}[client]
+    fine = nacre("doctor").out
+    for name, content in snapshot(home).items():
+        if b"hook" in content:
+            text = content.decode().replace(sys.executable, "/gone/python")
+            (home / name).write_text(text)
+    broken = nacre("doctor")
+
+    assert f"ok    hooks of {title}: " in fine
+    assert f"warn  hooks of {title}: " in broken.out
+    assert f"nacre connect {client} --hooks" in broken.out + broken.err
 
 
 def test_the_command_runs_in_an_empty_environment(nacre: Nacre, home: Path) -> None:

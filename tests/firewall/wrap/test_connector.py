@@ -22,15 +22,19 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
         self.home.mkdir()
-        machine = Machine("linux", str(self.home), {}, str(folder / "project"))
+        self.folder = folder
+        self.connector = self.connector_to(URL, "/opt/nacre")
+
+    def connector_to(self, url: str, program: str) -> Connector:
+        machine = Machine("linux", str(self.home), {}, str(self.folder / "project"))
         managed = [each for client in CLIENTS for each in managed_files(client, machine)]
-        state = folder / "state"
-        self.connector = Connector(
+        state = self.folder / "state"
+        return Connector(
             LocalConfigFiles(state, managed=managed, now=lambda: datetime.now(UTC)),
             FolderWrapRecords(state / "connections"),
             machine,
-            url=URL,
-            command=["/opt/nacre", "mcp-server"],
+            url=url,
+            command=[program, "mcp-server", "--data-dir", "/data"],
             now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
         )
 
@@ -40,8 +44,12 @@ class Desk:
         file.write_bytes(text.encode())
         return file
 
-    def connect(self, name: str, *, rehearse: bool = False) -> Connection:
-        return self.connector.connect(BY_NAME[name], rehearse=rehearse)
+    def connect(self, name: str, *, rehearse: bool = False, moves: bool = False) -> Connection:
+        return self.connector.connect(BY_NAME[name], rehearse=rehearse, moves=moves)
+
+    def move(self, *, url: str = URL, program: str = "/opt/nacre") -> None:
+        """Let this Nacre have another address from here on."""
+        self.connector = self.connector_to(url, program)
 
     def disconnect(self, name: str, *, rehearse: bool = False) -> Connection:
         return self.connector.disconnect(BY_NAME[name], rehearse=rehearse)
@@ -78,6 +86,73 @@ def test_a_client_is_installed_if_its_folder_is_there(desk: Desk) -> None:
 
     assert desk.state("cursor") == "not connected"
     assert desk.state("claude-code") == "not installed"  # the home folder says nothing
+
+
+def test_the_folder_of_claude_code_is_not_that_of_claude_desktop(desk: Desk) -> None:
+    (desk.home / ".claude").mkdir()
+
+    assert desk.state("claude-code") == "not connected"
+    assert desk.state("claude-desktop") == "not installed"
+
+
+def test_a_file_that_the_client_no_longer_reads_gets_no_entry(desk: Desk) -> None:
+    former = desk.write(".claude/claude_desktop_config.json", "{}")
+
+    desk.connect("claude-desktop")
+
+    assert former.read_text() == "{}"
+    assert "nacre" in (desk.home / ".config/Claude/claude_desktop_config.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "before", [None, '{"mcpServers": {"a": {"url": "https://a.example/"}}}\r\n']
+)
+def test_an_entry_of_ours_gets_the_address_that_is_asked_for(
+    desk: Desk, before: str | None
+) -> None:
+    if before is not None:
+        desk.write(".cursor/mcp.json", before)
+    desk.connect("cursor")
+    desk.move(url=f"{URL}/work")
+
+    kept = desk.connect("cursor")
+    rehearsed = desk.connect("cursor", moves=True, rehearse=True)
+    file = desk.home / ".cursor/mcp.json"
+    assert (kept.state, kept.note, rehearsed.state) == ("already connected", URL, "connected")
+    assert "/work" not in file.read_text()
+    moved = desk.connect("cursor", moves=True)
+
+    assert moved.state == "connected"
+    assert file.read_text().count(URL) == file.read_text().count(f"{URL}/work") == 1
+    assert desk.connect("cursor", moves=True).state == "already connected"
+    desk.disconnect("cursor")
+    assert desk.files() == (set() if before is None else {".cursor/mcp.json"})
+    assert before is None or file.read_bytes() == before.encode()
+
+
+@pytest.mark.parametrize("name", ["claude-desktop", "continue", "goose", "zed"])
+def test_a_program_that_has_moved_is_found_again_unasked(desk: Desk, name: str) -> None:
+    desk.connect(name)
+    desk.move(program="/usr/bin/nacre")
+
+    assert desk.connect(name).state == "connected"
+    [file] = desk.files()
+    text = (desk.home / file).read_text()
+    assert "/usr/bin/nacre" in text
+    assert "/opt" not in text
+    desk.disconnect(name)
+    assert desk.files() == set()
+
+
+def test_an_entry_of_somebody_else_is_not_moved(desk: Desk) -> None:
+    text = '{"mcpServers": {"nacre": {"url": "https://x.example/mcp"}}}'
+    file = desk.write(".cursor/mcp.json", text)
+
+    refused = desk.connect("cursor", moves=True)
+
+    assert refused.state == "refused"
+    assert "it has Nacre at https://x.example/mcp; run 'nacre disconnect cursor'" in refused.note
+    assert file.read_text() == text
 
 
 def test_a_rehearsal_writes_nothing(desk: Desk) -> None:

@@ -11,7 +11,7 @@ from nacre.being.memory.text.memory_text import counted
 from nacre.cli.being_options import Place
 from nacre.cli.operate.doctor_checks import http_status
 from nacre.cli.operate.finding import Finding
-from nacre.cli.wrap.connect import connector_of
+from nacre.cli.wrap.connect import connector_of, hook_connector_of
 from nacre.core.errors import NacreError
 from nacre.core.own_server_name import OWN
 from nacre.firewall.wrap.client_formats import CLIENTS, Client
@@ -40,6 +40,22 @@ def check_clients(place: Place) -> Iterator[Finding]:
         yield Finding("clients", "warn", "no configuration of a client was found", advice)
     for connection in installed:
         yield _check(connection)
+    hooks = hook_connector_of(place)
+    for client in CLIENTS:
+        yield from _check_hooks(hooks.programs(client))
+
+
+def _check_hooks(hooks: "Connection") -> Iterator[Finding]:
+    """Check whether the program that a client's hooks start is there."""
+    check = f"hooks of {hooks.client.title}"
+    again = f"run 'nacre connect {hooks.client.name} --hooks'"
+    if hooks.state == "refused":
+        yield Finding(check, "warn", f"{hooks.file} cannot be read: {hooks.note}", again)
+    elif hooks.state == "connected" and _is_missing(hooks.address):
+        problem = f"{hooks.file} starts a {OWN} that is not there: {hooks.address[:200]}"
+        yield Finding(check, "warn", problem, again)
+    elif hooks.state == "connected":
+        yield Finding(check, "ok", f"{hooks.file} starts {OWN}")
 
 
 def _check(connection: "Connection") -> Finding:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
 _CACHE_FOLDERS = ("archive-v0", "environments-v2", "pipx/.cache")
 
 
@@ -57,3 +59,14 @@ def is_in_cache(command: Sequence[str]) -> bool:
     """Tell whether a command is in a cache, as with `uvx`, which may be emptied at any time."""
     start = command[0].replace("\\", "/")
     return any(f"/{part}/" in start for part in _CACHE_FOLDERS)
+
+
+def warn_of_cache(then: str) -> None:
+    """Tell that this program is in a cache, if it is, and what to do `then`."""
+    command = program()
+    if is_in_cache(command):
+        click.echo(
+            f"{command[0]} is in a cache that may be emptied; install Nacre with 'uv tool install'"
+            f" or pipx, then {then} again",
+            err=True,
+        )

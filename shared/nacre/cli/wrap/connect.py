@@ -10,7 +10,7 @@ from nacre.cli.being_options import Place, being_options, combined, given_profil
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.exit_codes import FAILURE, OK, tell
 from nacre.cli.policy.policy_file import profile_named
-from nacre.cli.wrap.client_config import program
+from nacre.cli.wrap.client_config import program, warn_of_cache
 from nacre.core.errors import InvalidInputError
 from nacre.firewall.wrap.client_formats import CLIENTS, Client
 from nacre.firewall.wrap.own_entry import is_by_url, login_of
@@ -71,7 +71,8 @@ def connect(
 
     A client that can log in gets the URL, and every other client the command that starts Nacre.
     No token is written, and no file of a project is changed. 'nacre disconnect' restores the file
-    byte for byte. Without a CLIENT, the command lists the clients that are installed.
+    byte for byte. Without a CLIENT, the command lists the clients that are installed. A client that
+    is connected already gets another address only by --url, --profile or --being.
 
     With --hooks, the client also calls 'nacre hook' at each event, which recalls memories and
     captures conversations after 'nacre capture allow'. For a client without hooks, the command
@@ -93,15 +94,18 @@ def connect(
         profile_named(place.open().policies.of(_being_id(place)).policy, profile)
     if profile and url:
         url = f"{url.rstrip('/')}/{profile}"
+    moves = bool(url or profile or place.being)
     connector = connector_of(place, url or _server_url(place, profile), profile)
     clients = _chosen(connector, names, every=every)
-    done = [connector.connect(client, rehearse=dry_run) for client in clients]
+    done = [connector.connect(client, rehearse=dry_run, moves=moves) for client in clients]
     if with_hooks:
-        hooks = _hook_connector(place)
+        hooks = hook_connector_of(place)
         done += [hooks.connect(client, rehearse=dry_run) for client in clients]
     code = _show(done, as_json=as_json, rehearsed=dry_run)
     if not dry_run:
         _show_next_steps(done)
+        if any(connection.state == "connected" for connection in done):
+            warn_of_cache("connect")
     return code
 
 
@@ -120,7 +124,7 @@ def disconnect(
         raise InvalidInputError("name the clients, or give --all; see 'nacre connect'")
     connector = connector_of(place)
     # In the reverse order of connecting, so that each finds the file as it was left.
-    hooks = _hook_connector(place)
+    hooks = hook_connector_of(place)
     clients = _chosen(connector, names, every=every)
     changes = [hooks.disconnect(client, rehearse=dry_run) for client in clients]
     done = [connector.disconnect(client, rehearse=dry_run) for client in clients]
@@ -140,7 +144,8 @@ def connector_of(place: Place, url: str = "", profile: str = "") -> "Connector":
     return open_connector(folder, url, command)
 
 
-def _hook_connector(place: Place) -> "HookConnector":
+def hook_connector_of(place: Place) -> "HookConnector":
+    """Return the connector of the hooks on this machine."""
     from nacre.wiring.features.wrap import open_hook_connector
 
     return open_hook_connector(Path(place.folder()).expanduser().absolute(), program())
@@ -204,6 +209,13 @@ def _show(connections: "Sequence[Connection]", *, as_json: bool, rehearsed: bool
             show_table(("CLIENT", "TITLE", "WOULD BE" if rehearsed else "IS", "FILE"), rows)
         if not connections:
             click.echo("No client is installed that Nacre knows.", err=True)
+    for connection in connections:
+        if connection.state == "already connected" and connection.note:
+            click.echo(
+                f"{connection.client.title} keeps its address, {connection.note}; to change it, run"
+                f" 'nacre disconnect {connection.client.name}' first.",
+                err=True,
+            )
     for connection in refused:
         tell(f"{connection.client.title}, {connection.file}: {connection.note}")
     return FAILURE if refused else OK

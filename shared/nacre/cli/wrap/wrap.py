@@ -8,7 +8,7 @@ import click
 
 from nacre.cli.being_options import Place, being_options, combined
 from nacre.cli.display import json_option
-from nacre.cli.wrap.client_config import is_in_cache, program
+from nacre.cli.wrap.client_config import program, warn_of_cache
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.firewall.wrap.client_formats import CLIENTS, Client
 
@@ -119,7 +119,7 @@ def wrap(
     _warn_of_shared_names(all_servers, selected, name)
     if not dry_run:
         _show_rules(policy)
-        _warn_of_cache()
+        warn_of_cache("wrap")
     return code or int(every and bool(problems))
 
 
@@ -212,15 +212,5 @@ def _show_rules(policy: Path | None) -> None:
         click.echo(
             "Rules: none yet, so you are asked about each call; run"
             " 'nacre policy init --from-servers'",
-            err=True,
-        )
-
-
-def _warn_of_cache() -> None:
-    command = program()
-    if is_in_cache(command):
-        click.echo(
-            f"{command[0]} is in a cache that may be emptied; install Nacre elsewhere, then wrap"
-            " again",
             err=True,
         )

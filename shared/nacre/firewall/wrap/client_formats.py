@@ -46,13 +46,16 @@ class Client:
     `{xdg}` that of Unix tools. `$NAME…|…` is the first path if the variable is set, else the
     second. A prefix such as `linux:` limits a path to a platform. A `*` in a container matches
     every key. `managed` files belong to an administrator. A client with an `own_file` keeps each
-    server in a file, and that one is for Nacre.
+    server in a file, and that one is for Nacre. It no longer reads its `former` files, which may
+    have servers to wrap. `folders` show that it is installed, besides those of its files.
     """
 
     name: str
     title: str
     files: tuple[str, ...]
     project: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
     managed: tuple[str, ...] = ()
     own_file: str = ""
     containers: tuple[tuple[str, ...], ...] = (("mcpServers",),)
@@ -82,12 +85,14 @@ CLIENTS: tuple[Client, ...] = (
         "Claude Desktop",
         (
             "{config}/Claude/claude_desktop_config.json",
-            # The application no longer reads this file, but many instructions name it.
-            "linux:~/.claude/claude_desktop_config.json",
-            "darwin:~/.claude/claude_desktop_config.json",
             # The {config} of the application from the Microsoft Store.
             "win32:~/AppData/Local/Packages/Claude_*/LocalCache/Roaming/Claude/"
             "claude_desktop_config.json",
+        ),
+        # Many instructions name them. Their folder is that of Claude Code.
+        former=(
+            "linux:~/.claude/claude_desktop_config.json",
+            "darwin:~/.claude/claude_desktop_config.json",
         ),
         restart="quit it, then start it again",
     ),
@@ -96,6 +101,7 @@ CLIENTS: tuple[Client, ...] = (
         "Claude Code",
         ("$CLAUDE_CONFIG_DIR/.claude.json|~/.claude.json",),
         project=(".mcp.json",),
+        folders=("~/.claude",),
         managed=(
             "linux:/etc/claude-code/managed-mcp.json",
             "darwin:/Library/Application Support/ClaudeCode/managed-mcp.json",
@@ -272,7 +278,12 @@ CLIENTS: tuple[Client, ...] = (
 
 
 def user_files(client: Client, machine: Machine) -> list[str]:
-    """Return the patterns of a client's own files."""
+    """Return the patterns of a client's own files, with those that it no longer reads."""
+    return list(dict.fromkeys(expanded((*client.files, *client.former), machine)))
+
+
+def files_in_use(client: Client, machine: Machine) -> list[str]:
+    """Return the patterns of a client's own files that it reads."""
     return list(dict.fromkeys(expanded(client.files, machine)))
 
 

@@ -9,9 +9,9 @@ from nacre.core.errors import NacreError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.own_server_name import OWN, is_own
 from nacre.firewall.wrap.added_entry import Addition, with_entry, without_entry
-from nacre.firewall.wrap.client_formats import Client, Machine, own_file_of, user_files
+from nacre.firewall.wrap.client_formats import Client, Machine, expanded, files_in_use, own_file_of
 from nacre.firewall.wrap.client_servers import reason_without_file
-from nacre.firewall.wrap.file_edit import Path, Server, servers
+from nacre.firewall.wrap.file_edit import Path, Server, address_of, servers
 from nacre.firewall.wrap.own_entry import own_entry, own_file
 from nacre.ports.config_files import ConfigFiles, WrapRecord, WrapRecords
 
@@ -75,11 +75,15 @@ class Connector:
                 return Connection(client, state, file, address=own.address)
         return Connection(client, "not connected", files[0] if files else self._file(client))
 
-    def connect(self, client: Client, *, rehearse: bool = False) -> Connection:
-        """Put Nacre into a client's file, which is created if it is missing."""
+    def connect(self, client: Client, *, rehearse: bool = False, moves: bool = False) -> Connection:
+        """Put Nacre into a client's file, which is created if it is missing.
+
+        An entry with another address stays, unless only the program has moved. With `moves`, the
+        caller wants this address: an entry that we wrote gets it, and any other is refused.
+        """
         now = self.state(client)
         if now.state == "connected":
-            return Connection(client, "already connected", now.file)
+            return self._renewed(now, rehearse=rehearse, moves=moves)
         if now.state == "refused":
             return now
         file = self._file(client)
@@ -101,6 +105,38 @@ class Connector:
                 self._files.create(file, added(""))
             else:
                 self._files.change(file, added)
+        except NacreError as error:
+            return Connection(client, "refused", file, reason_without_file(file, error))
+        return Connection(client, "connected", file)
+
+    def _renewed(self, now: Connection, *, rehearse: bool, moves: bool) -> Connection:
+        """Give an entry that is there the new address, if it must have it."""
+        client, file = now.client, now.file
+        wanted = address_of(own_entry(client, self._url, self._command), client.shape)
+        path = (*client.containers[0], OWN)
+        record = self._records.get(file, path)
+        is_moved = now.address.partition(" mcp-server")[1:] == wanted.partition(" mcp-server")[1:]
+        is_same = now.address == wanted
+        if is_same or not (moves or (is_moved and " mcp-server" in wanted and record)):
+            note = "" if is_same else now.address
+            return Connection(client, "already connected", file, note)
+        if record is None:
+            note = f"it has Nacre at {now.address}; run 'nacre disconnect {client.name}' first"
+            return Connection(client, "refused", file, note)
+
+        def changed(text: str) -> str:
+            is_new = record.before == _NEW_FILE and text == record.new
+            rest = "" if is_new else without_entry(text, client, path, record.new)
+            addition = self._addition(rest, client, path)
+            if not rehearse:
+                self._record(client, file, path, addition.added, is_new=is_new)
+            return addition.text
+
+        try:
+            if rehearse:
+                changed(self._files.read(file))
+            else:
+                self._files.change(file, changed)
         except NacreError as error:
             return Connection(client, "refused", file, reason_without_file(file, error))
         return Connection(client, "connected", file)
@@ -147,19 +183,20 @@ class Connector:
         self._records.put(WrapRecord(client.name, file, path, "", added, before, at))
 
     def _existing(self, client: Client) -> list[str]:
-        return self._files.find(user_files(client, self._machine))
+        return self._files.find(files_in_use(client, self._machine))
 
     def _file(self, client: Client) -> str:
         """Return the file that an entry goes to: the first that exists, else the usual one."""
         own = own_file_of(client, self._machine)
         if client.own_file:
             return own
-        plain = [file for file in user_files(client, self._machine) if "*" not in file]
+        plain = [file for file in files_in_use(client, self._machine) if "*" not in file]
         return next(iter(self._files.find(plain)), own)
 
     def _is_installed(self, client: Client) -> bool:
-        """Tell whether the folder of the client's file exists; the home folder always does."""
-        folders = {str(PurePath(file).parent) for file in user_files(client, self._machine)}
+        """Tell whether a folder of the client exists; the home folder is nobody's."""
+        folders = {str(PurePath(file).parent) for file in files_in_use(client, self._machine)}
+        folders |= {*expanded(client.folders, self._machine)}
         return any(self._files.has_folder(folder) for folder in folders - {self._machine.home})
 
 

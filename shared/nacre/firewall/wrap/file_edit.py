@@ -146,7 +146,7 @@ def servers(text: str, client: Client) -> list[Server]:
                 proxy_of(members, shape),
                 is_ours(entry.name, members, shape),
                 is_built_in(members, shape),
-                _address(members, shape),
+                address_of(members, shape),
             )
         )
     return result
@@ -195,7 +195,7 @@ def unwrap_text(
     return _changed(dialect, text, client, entry, new)
 
 
-def _address(entry: Mapping[str, Value], shape: Shape) -> str:
+def address_of(entry: Mapping[str, Value], shape: Shape) -> str:
     """Return the command or URL of an entry's server, or nothing if it cannot be read."""
     try:
         line = command_line(entry, shape) or []

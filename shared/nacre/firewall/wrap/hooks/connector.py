@@ -11,7 +11,9 @@ from nacre.firewall.wrap.hooks.formats import (
     HOOK_FILES,
     HookFile,
     has_hooks,
-    own_text,
+    has_these_hooks,
+    hook_programs,
+    is_own_text,
     with_hooks,
     without_hooks,
 )
@@ -40,24 +42,37 @@ class HookConnector:
         self._now = now
 
     def connect(self, client: Client, *, rehearse: bool = False) -> Connection:
-        """Put the hooks into a client's files."""
+        """Put the hooks into a client's files; hooks of an earlier version are replaced."""
         result = Connection(client, "without hooks")
         for file in HOOK_FILES.get(client.name, ()):
             path = self._path(file)
             try:
                 before = self._text(path)
-                if before is not None and self._is_there(file, before):
+                if before is not None and self._is_current(client, file, before):
                     result = Connection(client, "already connected", path)
                     continue
-                after = with_hooks(before or "", file, client.name, self._command)
-                if before is not None and file.style == "own":
-                    raise ConfigurationError("somebody else has written this file")
+                rest, is_new = self._without(file, path, before)
+                after = with_hooks(rest, file, client.name, self._command)
                 if not rehearse:
-                    self._write(client, path, before, after)
+                    self._write(client, path, before, after, None if is_new else rest)
             except NacreError as error:
                 return Connection(client, "refused", path, reason_without_file(path, error))
             result = Connection(client, "connected", path)
         return result
+
+    def programs(self, client: Client) -> Connection:
+        """Return whether a client has the hooks; `address` is a program that they start."""
+        for file in HOOK_FILES.get(client.name, ()):
+            path = self._path(file)
+            try:
+                text = self._text(path)
+                if text is None or not self._is_ours(file, path, text):
+                    continue
+                if programs := hook_programs(text, file):
+                    return Connection(client, "connected", path, address=programs[0])
+            except NacreError as error:
+                return Connection(client, "refused", path, reason_without_file(path, error))
+        return Connection(client, "not connected")
 
     def disconnect(self, client: Client, *, rehearse: bool = False) -> Connection:
         """Take the hooks out of a client's files."""
@@ -67,9 +82,7 @@ class HookConnector:
             try:
                 text = self._text(path)
                 record = self._records.get(path, _PATH)
-                if text is None or not (
-                    self._is_there(file, text) or (record is not None and record.new == text)
-                ):
+                if text is None or not self._is_ours(file, path, text):
                     continue
                 if not rehearse:
                     self._remove(file, path, text, record)
@@ -86,13 +99,40 @@ class HookConnector:
     def _text(self, path: str) -> str | None:
         return self._files.read(path) if self._files.find([path]) else None
 
-    def _is_there(self, file: HookFile, text: str) -> bool:
-        return text == own_text(file, self._command) if file.style == "own" else has_hooks(text)
+    def _is_ours(self, file: HookFile, path: str, text: str) -> bool:
+        record = self._records.get(path, _PATH)
+        if record is not None and record.new == text:
+            return True
+        return is_own_text(text, file) if file.style == "own" else has_hooks(text)
 
-    def _write(self, client: Client, path: str, before: str | None, after: str) -> None:
+    def _is_current(self, client: Client, file: HookFile, text: str) -> bool:
+        if file.style != "own" and not has_hooks(text):
+            return False
+        return has_these_hooks(text, file, client.name, self._command)
+
+    def _without(self, file: HookFile, path: str, before: str | None) -> tuple[str, bool]:
+        """Return the text of a file without our hooks, and whether it began with them."""
+        if before is None:
+            return "", True
+        record = self._records.get(path, _PATH)
+        if record is not None and record.new == before:
+            return record.old, record.before == _NEW_FILE
+        if file.style == "own":
+            if not is_own_text(before, file):
+                raise ConfigurationError("somebody else has written this file")
+            return "", True
+        if not has_hooks(before):
+            return before, False
+        rest = without_hooks(before)
+        return rest or "", rest is None and record is not None and record.before == _NEW_FILE
+
+    def _write(
+        self, client: Client, path: str, before: str | None, after: str, rest: str | None
+    ) -> None:
+        """Write the file; `rest` is its text without hooks, None if it has nothing else."""
         at = self._now().isoformat(timespec="seconds")
         # Before the file: a change without its record could not be taken back byte for byte.
-        old, is_new = ("", _NEW_FILE) if before is None else (before, "")
+        old, is_new = ("", _NEW_FILE) if rest is None else (rest, "")
         self._records.put(WrapRecord(client.name, path, _PATH, old, after, is_new, at))
         if before is None:
             self._files.create(path, after)

@@ -5,6 +5,7 @@ OpenClaw 2026.
 """
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from nacre.core.errors import ConfigurationError
 from nacre.core.lazy_dataclasses import dataclass
 
 _SECONDS = 10
+_COMMAND = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)  # of an own file
+_BOM = "\ufeff"  # at the start of files of some editors on Windows
 _MARK = "nacre-hook"  # in each command: a shell's comment, by which entries are found again
 
 
@@ -111,21 +114,73 @@ def has_hooks(text: str) -> bool:
     return _MARK in text
 
 
+def has_these_hooks(text: str, file: HookFile, client: str, command: Sequence[str]) -> bool:
+    """Return whether a file has Nacre's hooks as this version writes them."""
+    if file.style == "own":
+        return text == own_text(file, command)
+    expected = {(name, _line(client, event, command)) for name, event in file.events.items()}
+    return set(_own_lines(_tree(text))) == expected
+
+
+def hook_programs(text: str, file: HookFile) -> list[str]:
+    """Return the programs that Nacre's hooks in a file start."""
+    if file.style == "own":
+        match = _COMMAND.search(text)
+        lines = [json.loads(match[1])] if match is not None else []
+    else:
+        lines = [shlex.split(line, comments=True) for _, line in _own_lines(_tree(text))]
+    programs = []
+    for words in lines:
+        if words[:1] == ["env"]:
+            words = [word for word in words[1:] if not word.startswith("NACRE_HOME=")]
+        programs += words[:1]
+    return sorted(set(programs))
+
+
 def own_text(file: HookFile, command: Sequence[str]) -> str:
     """Return the text of a file that is only Nacre's."""
-    template = Path(__file__).with_name(file.template).read_text(encoding="utf-8")
-    return template.replace('["nacre"]', json.dumps(list(command)))
+    return _template(file).replace('["nacre"]', json.dumps(list(command)))
+
+
+def is_own_text(text: str, file: HookFile) -> bool:
+    """Return whether a text is that of an own file, whatever program it starts."""
+    return _COMMAND.sub('const COMMAND = ["nacre"]', text, count=1) == _template(file)
+
+
+def _template(file: HookFile) -> str:
+    return Path(__file__).with_name(file.template).read_text(encoding="utf-8")
 
 
 def _entry(file: HookFile, client: str, event: str, command: Sequence[str]) -> dict[str, Any]:
-    line = shlex.join([*command, "hook", event, "--client", client]) + f" # {_MARK}"
+    line = _line(client, event, command)
     if file.style == "list":
         return {"command": line}
     seconds = _SECONDS * 1000 if file.style == "milliseconds" else _SECONDS
     return {"hooks": [{"type": "command", "command": line, "timeout": seconds}]}
 
 
+def _line(client: str, event: str, command: Sequence[str]) -> str:
+    return shlex.join([*command, "hook", event, "--client", client]) + f" # {_MARK}"
+
+
+def _own_lines(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name of the event and the command of each of Nacre's hooks."""
+    hooks = tree.get("hooks")
+    for name, entries in hooks.items() if isinstance(hooks, dict) else ():
+        waiting = [entries]
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, dict):
+                command = value.get("command")
+                if isinstance(command, str) and _MARK in command:
+                    yield name, command
+                waiting += value.values()
+            elif isinstance(value, list):
+                waiting += value
+
+
 def _tree(text: str) -> dict[str, Any]:
+    text = text.removeprefix(_BOM)
     if not text.strip():
         return {}
     try:
@@ -140,8 +195,11 @@ def _tree(text: str) -> dict[str, Any]:
 
 
 def _written(tree: Mapping[str, Any], before: str) -> str:
-    indent = next(_indents(before), 2)
-    return json.dumps(tree, indent=indent, ensure_ascii=False) + "\n"
+    indent = next(_indents(before.removeprefix(_BOM)), 2)
+    text = json.dumps(tree, indent=indent, ensure_ascii=False) + "\n"
+    if "\r\n" in before:
+        text = text.replace("\n", "\r\n")
+    return _BOM + text if before.startswith(_BOM) else text
 
 
 def _indents(text: str) -> Iterator[int | str]:
