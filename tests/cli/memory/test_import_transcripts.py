@@ -1,5 +1,6 @@
 """The command `nacre import` with conversations of other programs."""
 
+import gzip
 import json
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from nacre.core.clock import system_clock
 from tests.cli.conftest import Nacre, Typed
 from tests.cli.worlds import World
 from tests.scaffolding import transcripts
+from tests.scaffolding.waiting import until
 
 
 @pytest.fixture
@@ -233,6 +235,73 @@ def test_find_lists_the_conversations_of_this_machine_and_asks(
     assert listed == ["claude-code", "codex", "gemini", "cursor", "claude"]
     expected = 4 + 2 + 2 + 6 + 2 if answer == "y\n" else 0
     assert len(history(world, being_id)) == expected
+
+
+def test_find_looks_where_downloads_are_in_the_language_of_the_user(
+    nacre: Nacre, world: World, being_id: str, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    folder = home / "Téléchargements"
+    unpacked = folder / "data-2026" / "conversations.json"
+    activity = folder / "Takeout" / "Meine Aktivitäten" / "Gemini-Apps" / "MeineAktivitäten.json"
+    for path in (unpacked, activity, home / ".config" / "user-dirs.dirs"):
+        path.parent.mkdir(parents=True)
+    (home / ".config/user-dirs.dirs").write_text('XDG_DOWNLOAD_DIR="$HOME/Téléchargements"\n')
+    unpacked.write_bytes(transcripts.claude())
+    activity.write_bytes(transcripts.takeout())
+    (folder / "conversations (1).json").write_bytes(transcripts.chatgpt())
+    (folder / "conversations-of-others.json").write_text("[1, 2]")
+
+    done = nacre("import", "--find", "--yes", "--json", *world.options).json()["imports"]
+
+    assert [(one["format"], one["path"]) for one in done] == [
+        ("chatgpt", str(folder / "conversations (1).json")),
+        ("claude", str(unpacked)),
+        ("gemini", str(activity)),
+    ]
+    assert all(one["new"] for one in done)
+
+
+def test_a_packed_file_is_refused_with_the_way_out(
+    nacre: Nacre, world: World, being_id: str, tmp_path: Path
+) -> None:
+    takeout, outer = tmp_path / "takeout.tgz", tmp_path / "outer.zip"
+    takeout.write_bytes(gzip.compress(b"x" * 600))
+    with zipfile.ZipFile(outer, "w") as archive:
+        archive.writestr("inner.zip", b"PK\3\4")
+
+    for options in ([], ["--format", "gemini"]):
+        packed = nacre("import", str(takeout), *options, *world.options)
+        inside = nacre("import", str(outer), *options, *world.options)
+        assert (packed.code, inside.code) == (2, 2)
+        assert "it is packed with gzip" in packed.err
+        assert "inner.zip" in inside.err
+
+
+@pytest.mark.slow
+def test_an_import_that_is_stopped_says_how_it_goes_on(
+    nacre: Nacre, folder: Path, tmp_path: Path
+) -> None:
+    nacre("being", "create", "Ann")
+    pipe = tmp_path / "session.jsonl"
+    pipe.write_bytes(
+        transcripts.lines(
+            *(transcripts.claude_code_record("user", f"text {n}", n) for n in range(40_000))
+        )
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nacre.cli", "import", str(pipe)], stderr=subprocess.PIPE, text=True
+    )
+    journal = folder / "nacre.db-wal"
+    until(lambda: journal.exists() and journal.stat().st_size > 1_000_000, process.poll())
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "Stopped. The messages so far are in the history." in err
+    [outcome] = nacre("import", str(pipe), "--json").json()["imports"]
+    assert outcome["repeated"] > 0
+    assert outcome["new"] + outcome["repeated"] == 40_000
 
 
 def test_find_needs_an_answer_and_finds_the_project_of_a_chat(

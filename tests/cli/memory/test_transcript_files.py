@@ -1,6 +1,7 @@
 """Conversations in the files of other programs, also in broken ones."""
 
 import json
+import os
 import struct
 import zipfile
 from collections.abc import Callable
@@ -14,8 +15,10 @@ from nacre.being.memory.transfer.foreign_records import SkippedPart
 from nacre.cli.memory.transcript_files import (
     FORMATS,
     read_transcripts,
+    reason_unrecognized,
     recognized_format,
     transcript_files,
+    unlisted_folders,
 )
 from nacre.core.errors import InvalidInputError
 from tests.end_to_end.attacks.rows import attack
@@ -212,6 +215,95 @@ def test_a_wrong_format_is_refused_with_the_likely_one(named: str, tmp_path: Pat
 
     with pytest.raises(InvalidInputError, match="looks like chatgpt"):
         read(path, named)
+
+
+PACKED = {
+    "takeout.tgz": (b"\x1f\x8b\x08", "it is packed with gzip; unpack it"),
+    "takeout.tar": (b"x" * 257 + b"ustar\x0000", "it is a tar archive; unpack it"),
+    "export.7z": (b"7z\xbc\xaf\x27\x1c", "it is a 7z archive; unpack it"),
+    "export.rar": (b"Rar!\x1a\x07\x01\x00", "it is a RAR archive; unpack it"),
+    "export.zip": (b"PK\3\4" + b"\0" * 400, "it is a zip that is cut or damaged"),
+    "chat.html": (b"\xef\xbb\xbf\n<!DOCTYPE html><html>", "it is a web page; export again"),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_file_that_is_packed_otherwise_is_refused_with_the_way_out(
+    name: str, tmp_path: Path
+) -> None:
+    content, reason = PACKED[name]
+    path = tmp_path / name
+    path.write_bytes(content)
+
+    for format_ in ("chatgpt", "gemini", "claude-code"):
+        with pytest.raises(InvalidInputError, match=reason):
+            read(path, format_)
+    assert recognized_format(path) is None
+    assert reason in (reason_unrecognized(path) or "")
+
+
+def test_an_archive_in_an_archive_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "outer.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("in/inner.zip", b"PK\3\4")
+
+    with pytest.raises(InvalidInputError, match=r"has the archive in/inner\.zip; unpack it"):
+        read(path, "chatgpt")
+    assert "in/inner.zip" in (reason_unrecognized(path) or "")
+    with zipfile.ZipFile(path, "w"):
+        pass
+    assert "no file in it has conversations" in (reason_unrecognized(path) or "")
+
+
+def test_one_damaged_file_of_several_is_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "User"
+    for name in ("a", "b"):
+        target = folder / "workspaceStorage" / name / "state.vscdb"
+        target.parent.mkdir(parents=True)
+        transcripts.write_cursor(target)
+    whole, _ = read(folder, "cursor")
+    (folder / "workspaceStorage/a/state.vscdb").write_bytes(b"SQLite format 3\0" + b"x" * 99)
+
+    said, reasons = read(folder, "cursor")
+
+    assert len(said) == len(whole) // 2 > 0
+    assert reasons == ["cannot be read as a database (file is not a database)"]
+    assert recognized_format(folder) == "cursor"
+
+
+def test_one_damaged_file_of_an_archive_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations-000.json", transcripts.chatgpt())
+        archive.writestr("conversations-001.json", transcripts.chatgpt())
+    content = path.read_bytes()
+    place = content.rindex(b"Gyokuro")
+    path.write_bytes(content[:place] + b"G" + content[place + 1 :].replace(b"yokuro", b"YOKURO", 1))
+
+    said, reasons = read(path, "chatgpt")
+
+    assert said[: len(SAID["chatgpt"])] == SAID["chatgpt"]
+    assert len(reasons) == 1
+    assert "CRC" in reasons[0]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_files_and_folders_of_others_are_left_out_and_named(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.jsonl").write_bytes(transcripts.claude_code())
+    (tmp_path / "a" / "a.jsonl").chmod(0)
+    (tmp_path / "b").chmod(0)
+
+    format_ = recognized_format(tmp_path)
+    said, reasons = read(tmp_path, "claude-code")
+    folders = list(unlisted_folders(tmp_path))
+    (tmp_path / "b").chmod(0o700)
+
+    assert format_ == "claude-code"
+    assert said == SAID["claude-code"]
+    assert reasons == ["cannot be read (Permission denied)"]
+    assert folders == [SkippedPart(str(tmp_path / "b"), "cannot be read (Permission denied)")]
 
 
 def test_an_activity_as_html_is_refused_with_the_way_out(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import click
 
 from nacre.access.beings import Being
 from nacre.being.memory.transfer.deferred_index import DeferredIndex
-from nacre.being.memory.transfer.export_file import ExportFile, Summary
+from nacre.being.memory.transfer.export_file import NOT_AN_EXPORT, ExportFile, Summary
 from nacre.being.memory.transfer.exporter import Exporter
 from nacre.being.memory.transfer.foreign_records import SkippedPart, scenes_instead
 from nacre.being.memory.transfer.importer import Importer, ImportResult, Origin
@@ -29,7 +29,7 @@ from nacre.cli.memory.foreign_files import FORMATS, read_foreign
 from nacre.cli.memory.import_transcripts import import_conversations
 from nacre.cli.memory.skipped_parts import SkippedParts
 from nacre.cli.memory.transcript_files import FORMATS as TRANSCRIPT_FORMATS
-from nacre.cli.memory.transcript_files import recognized_format
+from nacre.cli.memory.transcript_files import reason_unrecognized, recognized_format
 from nacre.cli.progress import progress_lines
 from nacre.core.clock import system_clock
 from nacre.core.errors import ConflictError, InvalidInputError
@@ -228,7 +228,10 @@ def _open_source(file: str, format_: str) -> Iterator[_Source]:
         try:
             summary = export.check(progress_lines("records checked"))
         except InvalidInputError as error:
-            raise InvalidInputError(f"{file}: {error}") from error
+            # A packed export that is damaged says so itself.
+            is_unknown = str(error).startswith(NOT_AN_EXPORT) and file != "-"
+            reason = reason_unrecognized(Path(file)) if is_unknown else None
+            raise InvalidInputError(f"{file}: {reason or error}") from error
         yield _Source(export.records, summary)
 
 

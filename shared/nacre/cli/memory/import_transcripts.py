@@ -17,7 +17,11 @@ from nacre.cli.display import show_json, show_table
 from nacre.cli.exit_codes import OK
 from nacre.cli.hooks.capture_settings import CaptureSettings
 from nacre.cli.memory.skipped_parts import SkippedParts
-from nacre.cli.memory.transcript_files import read_transcripts, transcript_files
+from nacre.cli.memory.transcript_files import (
+    read_transcripts,
+    transcript_files,
+    unlisted_folders,
+)
 from nacre.cli.memory.transcript_places import TranscriptPlace, transcript_places
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import IMPORTED_MESSAGES_A_SECOND
@@ -89,7 +93,10 @@ def import_conversations(
     being = choose(is_dry=is_dry)
     skipped = SkippedParts()
     imports = [TranscriptImport(place) for place in places]
-    with _bar(sum(place.size for place in places)) as progress:
+    for place in places:
+        for part in unlisted_folders(place.path):
+            skipped.add(part)
+    with _told_if_stopped(is_dry=is_dry), _bar(sum(place.size for place in places)) as progress:
         for one in imports:
             messages = _messages(one, skipped, progress)
             one.result = _kept(
@@ -189,6 +196,17 @@ def _messages(
         else:
             one.add(part)
             yield part
+
+
+@contextmanager
+def _told_if_stopped(*, is_dry: bool) -> Iterator[None]:
+    """Tell what an import that Ctrl-C ends leaves, and how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = "Nothing was written." if is_dry else "The messages so far are in the history."
+        click.echo(f"\nStopped. {kept} The same command goes on from there.", err=True)
+        raise
 
 
 @contextmanager

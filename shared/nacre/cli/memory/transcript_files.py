@@ -3,6 +3,7 @@
 import fnmatch
 import os
 import sqlite3
+import stat
 import unicodedata
 import zipfile
 import zlib
@@ -25,7 +26,13 @@ from nacre.being.memory.transfer.transcripts.cursor import (
 from nacre.being.memory.transfer.transcripts.formats import CURSOR, FORMATS, TEXT_FORMATS, format_of
 from nacre.being.memory.transfer.transcripts.json_values import json_value, json_values
 from nacre.being.memory.transfer.transcripts.parts import Hints, LeftOut, mapping
-from nacre.cli.memory.archive_file import is_archive, opened_archive, opened_member
+from nacre.cli.memory.archive_file import (
+    archives_in,
+    is_archive,
+    opened_archive,
+    opened_member,
+    unreadable_packing,
+)
 from nacre.core.errors import InvalidInputError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import TRANSCRIPT_PACKED_RATIO
@@ -123,6 +130,9 @@ def transcript_files(path: Path, format_: str) -> list[TranscriptFile]:
     """Return the files of a format at a path: the file itself, or those in a folder or archive."""
     with readable(path):
         files = _all_files(path)
+        problem = unreadable_packing(path)
+    if problem is not None:
+        raise InvalidInputError(f"{path}: {problem}")
     if path.is_file() and not is_archive(path):
         return files
     patterns = _DATABASES if format_ == CURSOR else TEXT_FORMATS[format_].files
@@ -132,6 +142,8 @@ def transcript_files(path: Path, format_: str) -> list[TranscriptFile]:
         named = [file for file in files if _matches(file, _JSON)]
     if not named and any(_matches(file, ("my*activity*.html",)) for file in files):
         raise InvalidInputError(f"{path} has the activity as HTML; choose JSON in Google Takeout")
+    if not named and (inner := archives_in(file.name for file in files)):
+        raise InvalidInputError(f"{path} has the archive {inner[0]}; unpack it, and import that")
     if not named:
         raise InvalidInputError(f"{path} has no file named {' or '.join(patterns)}")
     return named
@@ -148,9 +160,36 @@ def recognized_format(path: Path) -> str | None:
             if path.is_dir() or is_archive(path)
             else _all_files(path)
         ):
-            if (name := _format_of(file)) is not None:
+            try:
+                with readable(file.path):
+                    name = _format_of(file)
+            except InvalidInputError:
+                if file.path == path:
+                    raise
+                continue  # another file of the folder may show it
+            if name is not None:
                 return name
     return None
+
+
+def reason_unrecognized(path: Path) -> str | None:
+    """Return why no format was recognized in a file, if it shows."""
+    with readable(path):
+        if not is_archive(path):
+            return unreadable_packing(path)
+        inner = archives_in(file.name for file in _all_files(path))
+    if inner:
+        return f"it has the archive {inner[0]}; unpack it, and import that"
+    return "no file in it has conversations of a program that Nacre knows"
+
+
+def unlisted_folders(path: Path) -> Iterator[SkippedPart]:
+    """Yield the folders at a path whose files nobody knows, because they cannot be listed."""
+    errors: list[OSError] = []
+    for _ in os.walk(path, onerror=errors.append) if path.is_dir() else ():
+        pass
+    for error in errors:
+        yield SkippedPart(str(error.filename), f"cannot be read ({error.strerror})")
 
 
 def read_transcripts(
@@ -158,24 +197,31 @@ def read_transcripts(
 ) -> Iterator[Part]:
     """Yield the messages of the files, and the records that were left out.
 
-    `progress` gets the number of bytes read.
+    `progress` gets the number of bytes read. One of several files that cannot be read is left out.
 
-    Raises InvalidInputError if all files are of another format, which the error names.
+    Raises InvalidInputError if all files are of another format, which the error names, or if the
+    only file cannot be read.
     """
     others: dict[str, int] = {}
     for file in files:
-        with readable(file.path):
-            actual = _format_of(file)
-            if actual is not None and actual != format_:
-                others[actual] = others.get(actual, 0) + 1
-                if len(files) > 1:
-                    yield SkippedPart(file.name, f"it looks like a file of {actual}")
-                progress(file.size)
-            elif format_ == CURSOR:
-                yield from _database(file)
-                progress(file.size)
-            else:
-                yield from _text(file, format_, progress)
+        try:
+            with readable(file.path):
+                actual = _format_of(file)
+                if actual is not None and actual != format_:
+                    others[actual] = others.get(actual, 0) + 1
+                    if len(files) > 1:
+                        yield SkippedPart(file.name, f"it looks like a file of {actual}")
+                    progress(file.size)
+                elif format_ == CURSOR:
+                    yield from _database(file)
+                    progress(file.size)
+                else:
+                    yield from _text(file, format_, progress)
+        except InvalidInputError as error:
+            if len(files) == 1:
+                raise
+            # One file of many: the others are imported, and this one by the next import.
+            yield SkippedPart(file.name, str(error).removeprefix(f"{file.path}: "))
     if sum(others.values()) == len(files) and files:
         likely = max(others, key=others.__getitem__)
         raise InvalidInputError(
@@ -232,9 +278,15 @@ def _in_folder(path: Path) -> Iterator[TranscriptFile]:
         folders.sort()
         for name in sorted(names):
             file = Path(folder, name)
-            if file.is_symlink() or not file.is_file():
-                continue  # a link may lead out of the folder
-            state = file.stat()
+            try:
+                state = file.lstat()
+            except FileNotFoundError:
+                continue
+            except OSError:  # reading it will fail, too, and then it is listed
+                state = path.stat()
+            else:
+                if not stat.S_ISREG(state.st_mode):
+                    continue  # a link may lead out of the folder
             relative_name = unicodedata.normalize("NFC", file.relative_to(path).as_posix())
             yield TranscriptFile(relative_name, file, state.st_size, _time(state.st_mtime))
 
@@ -341,4 +393,12 @@ def _folder_of(storage: Path) -> str | None:
     return unquote(url.path) or None
 
 
-__all__ = ["FORMATS", "TranscriptFile", "read_transcripts", "recognized_format", "transcript_files"]
+__all__ = [
+    "FORMATS",
+    "TranscriptFile",
+    "read_transcripts",
+    "reason_unrecognized",
+    "recognized_format",
+    "transcript_files",
+    "unlisted_folders",
+]

@@ -35,6 +35,9 @@ _BEGINNING = f'{{"type":"{HEADER}",'.encode()
 _LONGEST_LINE = 4 * 1024 * 1024  # an item of 400 kB, escaped, with vectors
 _CHUNK = 1024 * 1024
 _CUT_OFF = "the file is cut off: its last line is missing; export again, or fetch it again"
+NOT_AN_EXPORT = "this is not an export of Nacre"
+"""How the error about a file that is something else begins."""
+
 _ALTERED = "the file was altered or damaged; export again, or fetch it again"
 
 Progress = Callable[[int], None]
@@ -248,9 +251,7 @@ def _is_uuid(text: str) -> bool:
 
 
 def _unknown_format() -> InvalidInputError:
-    return InvalidInputError(
-        "this is not an export of Nacre; for one of another program give --format"
-    )
+    return InvalidInputError(f"{NOT_AN_EXPORT}; for one of another program give --format")
 
 
 def _summary(header: Mapping[str, Any], state: str, tally: _Tally) -> Summary:
