@@ -4,11 +4,11 @@ import json
 import os
 import plistlib
 import re
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -213,11 +213,18 @@ def test_a_unit_says_what_it_was_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd")
-def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["plain", "a b", "100%n", "ö", "it's", 'a "b"', "$HOME", "a\\b"])
+def test_systemd_accepts_the_unit(tmp_path: Path, folder: str) -> None:
     manager = SystemdUser(str(tmp_path), {})
-    file = tmp_path / "nacre.service"
-    odd = Definition((sys.executable, *ODD.command[1:]), ODD.environment)
+    program = tmp_path / folder / "nacre"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$0" "$@"\n')
+    program.chmod(0o755)
+    odd = Definition((str(program), *ODD.command[1:]), ODD.environment)
+    file = Path(manager.file)
+    file.parent.mkdir(parents=True)
     file.write_text(manager.text(odd))
+    assert manager.installed() == odd
 
     checked = subprocess.run(
         ["systemd-analyze", "--user", "verify", file],
@@ -228,6 +235,10 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     )
 
     assert (checked.returncode, checked.stderr) == (0, "")
+    [line] = [line for line in file.read_text().splitlines() if line.startswith("ExecStart=")]
+    words = [word.replace("$$", "$").replace("%%", "%") for word in shlex.split(line[10:])]
+    ran = subprocess.run(words, env={}, capture_output=True, text=True, check=True)
+    assert tuple(ran.stdout.splitlines()) == odd.command
 
 
 def test_a_property_list_says_what_it_was_given(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from nacre.core.errors import ConflictError, InvalidInputError, UnavailableError
 
 NAME = "nacre.service"
 _SYSTEMCTL = ("systemctl", "--user")
+_SHELL = ("/bin/sh", "-c", 'exec "$0" "$@"')
 
 
 class SystemdUser:
@@ -40,7 +41,7 @@ class SystemdUser:
             "\n"
             "[Service]\n"
             "Type=exec\n"
-            f"ExecStart={' '.join(map(_word, definition.command))}\n"
+            f"ExecStart={' '.join(map(_word, _startable(definition.command)))}\n"
             f"{variables}"
             "# Secrets, if the server needs any, one NAME=VALUE on each line.\n"
             f"EnvironmentFile=-{secrets}\n"
@@ -68,6 +69,7 @@ class SystemdUser:
             if key == "ExecStart":
                 words = (word.replace("$$", "$") for word in shlex.split(value))
                 command = tuple(word.replace("%%", "%") for word in words)
+                command = command[len(_SHELL) :] if command[: len(_SHELL)] == _SHELL else command
             elif key == "Environment":
                 name, _, text = "".join(shlex.split(value)).replace("%%", "%").partition("=")
                 environment[name] = text
@@ -114,6 +116,11 @@ class SystemdUser:
         link.unlink(missing_ok=True)
         if self.state() != "unknown":
             demand(*_SYSTEMCTL, "daemon-reload")
+
+
+def _startable(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the command so that systemd starts it; the name of a program has no escapes there."""
+    return (*_SHELL, *command) if re.search(r"[$'\"\\]", command[0]) else command
 
 
 def _word(word: str) -> str:
