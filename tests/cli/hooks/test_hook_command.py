@@ -578,6 +578,32 @@ def test_the_token_and_the_settings_are_private_and_deny_revokes_them(allowed: M
 
 
 @pytest.mark.security
+def test_another_being_or_place_ends_the_token_before(allowed: Machine) -> None:
+    first = read_settings(str(allowed.home))
+    path = f"/{first.being_id}"
+    status = json.loads(allowed.nacre("capture", "status", "--json"))
+    name = next(
+        being["name"]
+        for being in json.loads(allowed.nacre("being", "list", "--json"))
+        if being["being_id"] == first.being_id
+    )
+    assert status["being"] == name
+    other = f"other-{first.token_id}"
+    allowed.nacre("being", "create", other)
+    try:
+        allowed.nacre("capture", "allow", "--being", other)
+        second = read_settings(str(allowed.home))
+        assert json.loads(allowed.nacre("capture", "status", "--json"))["being"] == other
+        assert allowed.server.post(path, first.token, call("get_context", {}))[0] == 401
+        url = "https://nacre.example.com/mcp"
+        allowed.nacre("capture", "allow", "--yes", "--url", url, text="brt_token\n")
+        path = f"/{second.being_id}"
+        assert allowed.server.post(path, second.token, call("get_context", {}))[0] == 401
+    finally:
+        allowed.nacre("forget", "being", other, "--yes", "--being", other)
+
+
+@pytest.mark.security
 def test_a_read_only_token_captures_nothing(allowed: Machine) -> None:
     token = allowed.nacre("token", "create", "--scope", "read-only").strip()
     arguments = {"client": "codex", "session": "s", "messages": []}

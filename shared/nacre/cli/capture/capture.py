@@ -62,7 +62,7 @@ def allow(*, url: str, yes: bool, place: Place) -> None:
 
         token, token_id, being_id, name = read_secret("Token"), "", "", url
     else:
-        token, token_id, being_id, name = _issued_token(place, settings)
+        token, token_id, being_id, name = _issued_token(place)
     target = url or THIS_MACHINE
     consented = {target: settings.consented.get(target) or _now()}
     write_settings(
@@ -77,6 +77,7 @@ def allow(*, url: str, yes: bool, place: Place) -> None:
             is_denied=False,
         ),
     )
+    _revoke(place, settings, now=url)
     click.echo(f"Allowed: conversations are captured for {name}, on {target}.", err=True)
     click.echo("Secrets are cut first. To stop: nacre capture pause", err=True)
 
@@ -127,6 +128,7 @@ def status(*, as_json: bool, place: Place) -> None:
     state = "allowed" if settings.is_allowed else "denied" if settings.is_denied else "not allowed"
     facts = {
         "state": "paused" if settings.is_allowed and settings.is_paused else state,
+        "being": _being_name(place, settings),
         "place": settings.place if settings.is_allowed else None,
         "since": settings.consented.get(settings.place),
         "excluded_projects": list(settings.projects),
@@ -228,13 +230,9 @@ def _check_elsewhere(url: str) -> None:
         raise InvalidInputError("a server elsewhere needs https")
 
 
-def _issued_token(place: Place, settings: CaptureSettings) -> tuple[str, str, str, str]:
+def _issued_token(place: Place) -> tuple[str, str, str, str]:
     """Create a token for the hooks; return it, its id, and the Being's id and name."""
     home, being = place.open_being()
-    if settings.token_id and settings.being_id == being.being_id:
-        active = home.tokens.of_being(being.being_id)
-        if any(record.token_id == settings.token_id for record in active):
-            home.tokens.revoke(settings.token_id, being_id=being.being_id)
     issued = home.tokens.issue(
         API,
         being_id=being.being_id,
@@ -246,14 +244,32 @@ def _issued_token(place: Place, settings: CaptureSettings) -> tuple[str, str, st
     return issued.token, issued.record.token_id, being.being_id, being.name
 
 
-def _revoke(place: Place, settings: CaptureSettings) -> None:
-    """Revoke the hooks' token, if it belongs to a Being of this place."""
-    if not settings.token_id or (settings.url and not place.stack):
+def _revoke(place: Place, settings: CaptureSettings, *, now: str | None = None) -> None:
+    """Revoke the token that the hooks had; `now` is the URL that they have instead, if any.
+
+    That of a stack can only be revoked if the command names the stack.
+    """
+    if not settings.token_id:
         return
-    home = place.open()
+    if settings.url and not (place.stack and now in (None, settings.url)):
+        click.echo(
+            f"The hooks' token {settings.token_id} still works at {settings.url}; revoke it there,"
+            " with 'nacre token revoke' and --stack.",
+            err=True,
+        )
+        return
+    home = (place if settings.url else replace(place, stack=None)).open()
     active = home.tokens.of_being(settings.being_id)
     if any(record.token_id == settings.token_id for record in active):
         home.tokens.revoke(settings.token_id, being_id=settings.being_id)
+
+
+def _being_name(place: Place, settings: CaptureSettings) -> str | None:
+    """Return the name of the Being that is captured for, or its id if it is elsewhere."""
+    if not settings.is_allowed:
+        return None
+    being = None if settings.url else place.open().beings.get(settings.being_id)
+    return being.name if being is not None else settings.being_id or None
 
 
 def _now() -> str:
