@@ -95,6 +95,42 @@ def test_the_folder_of_claude_code_is_not_that_of_claude_desktop(desk: Desk) -> 
     assert desk.state("claude-desktop") == "not installed"
 
 
+@pytest.mark.parametrize(
+    ("name", "folder", "file"),
+    [
+        ("vscode", ".config/VSCodium/User", "mcp.json"),
+        ("vscode", ".vscode-server/data/User", "mcp.json"),
+        ("zed", ".config/zed", "settings.json"),
+        (
+            "cline",
+            ".config/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings",
+            "cline_mcp_settings.json",
+        ),
+    ],
+)
+def test_the_variant_that_is_installed_gets_the_entry(
+    desk: Desk, name: str, folder: str, file: str
+) -> None:
+    (desk.home / folder).mkdir(parents=True)
+
+    assert desk.connect(name).state == "connected"
+
+    assert desk.files() == {f"{folder}/{file}"}
+    assert desk.state(name) == "connected"
+
+
+@pytest.mark.parametrize("name", ["claude-code", "cursor"])
+def test_a_link_to_nowhere_is_named(desk: Desk, name: str) -> None:
+    link = desk.home / (".claude.json" if name == "claude-code" else ".cursor/mcp.json")
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(desk.home / "dotfiles" / "mcp.json")
+
+    refused = desk.connect(name)
+
+    assert refused.state == "refused"
+    assert "it is a link to a file that is not there" in refused.note
+
+
 def test_a_file_that_the_client_no_longer_reads_gets_no_entry(desk: Desk) -> None:
     former = desk.write(".claude/claude_desktop_config.json", "{}")
 

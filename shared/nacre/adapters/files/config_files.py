@@ -68,6 +68,10 @@ class LocalConfigFiles:
         """Write a new file, with the folders that lead to it."""
         with _translated(file):
             path = Path(file)
+            if path.is_symlink() and not path.exists():
+                raise ConfigurationError(
+                    "it is a link to a file that is not there; create that file, or remove the link"
+                )
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)

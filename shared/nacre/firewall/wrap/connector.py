@@ -186,12 +186,21 @@ class Connector:
         return self._files.find(files_in_use(client, self._machine))
 
     def _file(self, client: Client) -> str:
-        """Return the file that an entry goes to: the first that exists, else the usual one."""
+        """Return the file that an entry goes to: the first that exists, or whose folder does.
+
+        A variant of a client, such as VSCodium, may have its folder and no such file yet.
+        """
         own = own_file_of(client, self._machine)
         if client.own_file:
             return own
         plain = [file for file in files_in_use(client, self._machine) if "*" not in file]
-        return next(iter(self._files.find(plain)), own)
+        ready = (
+            file
+            for file in plain
+            if (folder := str(PurePath(file).parent)) != self._machine.home
+            and self._files.has_folder(folder)
+        )
+        return next(iter(self._files.find(plain)), None) or next(ready, own)
 
     def _is_installed(self, client: Client) -> bool:
         """Tell whether a folder of the client exists; the home folder is nobody's."""
