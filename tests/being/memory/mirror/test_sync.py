@@ -346,6 +346,19 @@ def test_the_state_has_no_texts_and_that_of_an_earlier_version_is_read(world: Wo
     assert state_from(earlier) == world.files.state
 
 
+def test_a_mark_that_was_changed_by_hand_is_written_again(world: World) -> None:
+    before = dict(world.files.pages)
+    knowledge, number = "Knowledge/Pearls how.md", a_node(2).node_id
+    world.edit(knowledge, '"knowledge/Pearls: how?"', '"knowledge/Shells"')
+    world.edit(knowledge, "Slowly", "Very slowly")
+    world.edit(PAGE, number, number.replace("0002", "0009"))
+
+    assert world.sync() == SyncResult(corrected=1, written=2)
+    assert "Grain by grain.\n\nVery slowly." in world.said()
+    assert world.files.pages[PAGE] == before[PAGE]
+    assert '"knowledge/Pearls: how?"' in world.files.pages[knowledge]
+
+
 def test_an_ending_in_capitals_is_no_part_of_a_title(world: World) -> None:
     world.files.pages["Memories/Dogs.MD"] = "- Rex barks\n"
     world.sync()

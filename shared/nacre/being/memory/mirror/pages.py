@@ -97,10 +97,18 @@ def recognize(pages: Pages, common: Mapping[str, Common], names: Container[str])
 
     Programs that write a page anew leave out ids and properties. A page at the path of an entry, or
     with its title, is that entry; a line with the text that a memory had on this page is that
-    memory. `names` are those of the Being.
+    memory. The same goes for a mark that somebody has changed into one of nothing. `names` are
+    those of the Being.
     """
     by_path = {(one.path, ""): name for name, one in common.items() if is_entry(name)}
     by_text = {(one.path, one.digest): name for name, one in common.items() if not is_entry(name)}
+    for unknown in [one for one in pages.occurrences if one not in names and one not in common]:
+        occurrence = pages.occurrences[unknown]
+        text = "" if is_entry(unknown) else digest_of(occurrence.text)
+        known = (by_path if is_entry(unknown) else by_text).get((occurrence.path, text))
+        if known is not None and known not in pages.occurrences:
+            pages.occurrences[known] = replace(occurrence, name=known)
+            del pages.occurrences[unknown]
     remaining = []
     for occurrence in pages.new:
         name: str | None
