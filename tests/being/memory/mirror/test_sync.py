@@ -394,6 +394,25 @@ def test_a_page_with_an_unfinished_merge_is_not_written_elsewhere(world: World) 
     assert world.files.pages.keys() == before.keys()
 
 
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_a_branch_may_have_the_ids_before_edits(world: World, is_taken: bool) -> None:
+    unsorted = "Memories/Unsorted.md"
+    other_branch = world.files.pages[unsorted].replace("a net", "the net")
+    for before, text in (("a net", "two nets"), ("two nets", "three nets")):
+        world.edit(unsorted, before, text)
+        assert world.sync().corrected == 1
+    if is_taken:
+        take_scene(world)
+    world.files.pages[unsorted] = other_branch
+
+    result = world.sync()
+
+    assert (result.corrected, result.deleted, result.conflicts) == (1, 0, [])
+    assert "Bob bought the net" in str(world.said())
+    assert "nets" not in str(world.said())
+    assert world.sync() == SyncResult()
+
+
 def test_a_memory_that_a_patrol_made_of_a_line_waits_for_its_page(world: World) -> None:
     unsorted = world.files.pages["Memories/Unsorted.md"]
     world.files.pages["Memories/Unsorted.md"] = f"{unsorted}<<<<<<< HEAD\n"

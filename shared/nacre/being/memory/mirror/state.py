@@ -30,7 +30,10 @@ def digest_of(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """The ids that a run gives to new scenes, so that a repeated run gives the same."""
+    """The ids that a run gives to new scenes, so that a repeated run gives the same.
+
+    Those of edited scenes are kept, because pages of another branch may have the ids before.
+    """
 
     added: Mapping[str, str] = field(default_factory=dict)  # by text and number
     replaced: Mapping[str, str] = field(default_factory=dict)  # by the id of the edited scene

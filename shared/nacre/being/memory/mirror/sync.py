@@ -301,7 +301,16 @@ class Mirror:
         for name, earlier in state.units.items():
             if earlier.path in pages.unreadable or not written.get(earlier.path, True):
                 common.setdefault(name, earlier)
-        self.files.save(MirrorState(common, branch))
+        self.files.save(MirrorState(common, branch, self._kept_journal(state.journal, content)))
+
+    def _kept_journal(self, journal: Journal, content: Content) -> Journal:
+        """Return the replaced scenes that are still known: a branch may have their ids."""
+        last = dict(journal.replaced)
+        for name in last:
+            while last[name] in last:
+                last[name] = last[last[name]]
+        known = self._after(set(last), content, Journal(replaced=last))
+        return Journal(replaced={name: last[name] for name in sorted(known)})
 
     def _named(
         self, names: Mapping[tuple[str, int], str], content: Content
