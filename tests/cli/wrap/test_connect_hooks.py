@@ -130,6 +130,30 @@ def test_hooks_of_a_program_that_has_moved_are_replaced(
     assert earlier.keys() <= snapshot(home).keys()
 
 
+def test_beside_the_plugin_nothing_is_added_twice(nacre: Nacre, home: Path) -> None:
+    settings = home / FILES["claude-code"]
+    settings.parent.mkdir()
+    settings.write_text('{"enabledPlugins": {"nacre@nacre": true}}')
+    earlier = snapshot(home)
+
+    done = nacre("connect", "claude-code", "--hooks")
+    doctor = nacre("doctor").out
+    left = nacre("disconnect", "claude-code")
+
+    assert done.code == 0
+    assert "by its plugin" in done.out
+    assert snapshot(home) == earlier
+    assert "ok    client Claude Code: " in doctor
+    assert "enables its plugin, which starts nacre" in doctor
+    assert "Claude Code still has the plugin: claude plugin uninstall nacre" in left.err
+    nacre("connect", "claude-code", "--hooks", "--url", "https://x.example/mcp")
+    assert "https://x.example/mcp" in (home / ".claude.json").read_text()
+    assert settings.read_bytes() == earlier[FILES["claude-code"]]
+    settings.write_text('{"enabledPlugins": {"nacre@nacre": false}}')
+    assert nacre("connect", "claude-code", "--hooks").code == 0
+    assert "nacre-hook" in settings.read_text()
+
+
 @pytest.mark.parametrize("client", ["claude-code", "cursor", "opencode"])
 def test_doctor_knows_whether_hooks_can_start(nacre: Nacre, home: Path, client: str) -> None:
     nacre("connect", client, "--hooks")

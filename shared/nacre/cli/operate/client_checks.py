@@ -38,9 +38,14 @@ def check_clients(place: Place) -> Iterator[Finding]:
     if not installed:
         advice = "'nacre connect CLIENT' writes one; docs/guides/connect.md shows what to paste"
         yield Finding("clients", "warn", "no configuration of a client was found", advice)
-    for connection in installed:
-        yield _check(connection)
     hooks = hook_connector_of(place)
+    for connection in installed:
+        plugin = hooks.plugin(connection.client)
+        if plugin is not None and connection.state == "not connected":
+            check = f"client {connection.client.title}"
+            yield Finding(check, "ok", f"{plugin.file} enables its plugin, which starts {OWN}")
+        else:
+            yield _check(connection)
     for client in CLIENTS:
         yield from _check_hooks(hooks.programs(client))
 

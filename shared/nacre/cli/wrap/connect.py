@@ -12,6 +12,7 @@ from nacre.cli.exit_codes import FAILURE, OK, tell
 from nacre.cli.policy.policy_file import profile_named
 from nacre.cli.wrap.client_config import program, warn_of_cache
 from nacre.core.errors import InvalidInputError
+from nacre.core.own_server_name import OWN
 from nacre.firewall.wrap.client_formats import CLIENTS, Client
 from nacre.firewall.wrap.own_entry import is_by_url, login_of
 
@@ -97,10 +98,20 @@ def connect(
     moves = bool(url or profile or place.being)
     connector = connector_of(place, url or _server_url(place, profile), profile)
     clients = _chosen(connector, names, every=every)
-    done = [connector.connect(client, rehearse=dry_run, moves=moves) for client in clients]
+    hooks = hook_connector_of(place)
+    # A plugin starts Nacre as it is; an entry beside it is for something else.
+    plugins = [] if moves or place.data_dir else list(filter(None, map(hooks.plugin, clients)))
+    done = [
+        *plugins,
+        *(
+            connector.connect(client, rehearse=dry_run, moves=moves)
+            for client in clients
+            if client not in [plugin.client for plugin in plugins]
+        ),
+    ]
     if with_hooks:
-        hooks = hook_connector_of(place)
-        done += [hooks.connect(client, rehearse=dry_run) for client in clients]
+        added = [hooks.connect(client, rehearse=dry_run) for client in clients]
+        done += [connection for connection in added if connection not in plugins]
     code = _show(done, as_json=as_json, rehearsed=dry_run)
     if not dry_run:
         _show_next_steps(done)
@@ -129,7 +140,12 @@ def disconnect(
     changes = [hooks.disconnect(client, rehearse=dry_run) for client in clients]
     done = [connector.disconnect(client, rehearse=dry_run) for client in clients]
     done += [change for change in changes if change.state != "not connected"]
-    return _show(done, as_json=as_json, rehearsed=dry_run)
+    code = _show(done, as_json=as_json, rehearsed=dry_run)
+    for plugin in filter(None, map(hooks.plugin, clients)):
+        click.echo(
+            f"{plugin.client.title} still has the plugin: claude plugin uninstall {OWN}", err=True
+        )
+    return code
 
 
 def connector_of(place: Place, url: str = "", profile: str = "") -> "Connector":

@@ -19,6 +19,7 @@ State = Literal[
     "connected",
     "already connected",
     "in a project",
+    "by its plugin",
     "disconnected",
     "not connected",
     "not installed",

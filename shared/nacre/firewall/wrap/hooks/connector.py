@@ -1,6 +1,7 @@
 """Hooks put into clients' files, and taken out again byte for byte."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from nacre.core.errors import ConfigurationError, NacreError
@@ -9,8 +10,10 @@ from nacre.firewall.wrap.client_servers import reason_without_file
 from nacre.firewall.wrap.connector import Connection
 from nacre.firewall.wrap.hooks.formats import (
     HOOK_FILES,
+    PLUGIN_CLIENT,
     HookFile,
     has_hooks,
+    has_plugin,
     has_these_hooks,
     hook_programs,
     is_own_text,
@@ -43,6 +46,8 @@ class HookConnector:
 
     def connect(self, client: Client, *, rehearse: bool = False) -> Connection:
         """Put the hooks into a client's files; hooks of an earlier version are replaced."""
+        if (plugin := self.plugin(client)) is not None:
+            return plugin
         result = Connection(client, "without hooks")
         for file in HOOK_FILES.get(client.name, ()):
             path = self._path(file)
@@ -59,6 +64,15 @@ class HookConnector:
                 return Connection(client, "refused", path, reason_without_file(path, error))
             result = Connection(client, "connected", path)
         return result
+
+    def plugin(self, client: Client) -> Connection | None:
+        """Return that a client has a plugin which brings the server and the hooks, if it has."""
+        for file in HOOK_FILES.get(client.name, ()) if client.name == PLUGIN_CLIENT else ():
+            path = self._path(file)
+            with suppress(NacreError):
+                if has_plugin(self._text(path) or ""):
+                    return Connection(client, "by its plugin", path)
+        return None
 
     def programs(self, client: Client) -> Connection:
         """Return whether a client has the hooks; `address` is a program that they start."""

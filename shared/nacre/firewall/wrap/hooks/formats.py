@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from nacre.core.errors import ConfigurationError
 from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.own_server_name import OWN
 
 _SECONDS = 10
 _COMMAND = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)  # of an own file
@@ -72,6 +73,9 @@ HOOK_FILES: Mapping[str, tuple[HookFile, ...]] = {
 }
 """The files of each client that has hooks."""
 
+PLUGIN_CLIENT = "claude-code"
+"""The client that has a plugin with the hooks; its first file enables it."""
+
 
 def with_hooks(text: str, file: HookFile, client: str, command: Sequence[str]) -> str:
     """Return the text of a client's file with Nacre's hooks.
@@ -112,6 +116,17 @@ def without_hooks(text: str) -> str | None:
 def has_hooks(text: str) -> bool:
     """Return whether a file has Nacre's hooks."""
     return _MARK in text
+
+
+def has_plugin(text: str) -> bool:
+    """Return whether the settings of Claude Code enable the plugin of Nacre."""
+    try:
+        plugins = _tree(text).get("enabledPlugins")
+    except ConfigurationError:
+        return False
+    return isinstance(plugins, dict) and any(
+        name.partition("@")[0] == OWN and is_enabled is True for name, is_enabled in plugins.items()
+    )
 
 
 def has_these_hooks(text: str, file: HookFile, client: str, command: Sequence[str]) -> bool:
