@@ -142,6 +142,7 @@ def test_beside_the_plugin_nothing_is_added_twice(nacre: Nacre, home: Path) -> N
 
     assert done.code == 0
     assert "by its plugin" in done.out
+    assert "by its plugin" in nacre("connect").out
     assert snapshot(home) == earlier
     assert "ok    client Claude Code: " in doctor
     assert "enables its plugin, which starts nacre" in doctor

@@ -88,7 +88,16 @@ def connect(
             "hooks recall from and capture into the whole Being; leave out --hooks or --profile"
         )
     if not names and not every:
-        return _show(_installed(connector_of(place)), as_json=as_json)
+        hooks = hook_connector_of(place)
+        listed = _installed(connector_of(place))
+        return _show(
+            [
+                (connection.state == "not connected" and hooks.plugin(connection.client))
+                or connection
+                for connection in listed
+            ],
+            as_json=as_json,
+        )
     if not dry_run:
         prepare_data_folder(place.folder())
     if profile and not place.stack:
