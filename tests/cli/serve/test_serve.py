@@ -97,6 +97,21 @@ def test_later_starts_show_the_url_and_no_token(nacre: Nacre) -> None:
     assert nacre("token", "list", "--json").json() == []
 
 
+@pytest.mark.parametrize("count", [2, 20])
+def test_a_start_with_many_beings_shows_at_most_fifteen_lines(nacre: Nacre, count: int) -> None:
+    for number in range(count):
+        nacre("being", "create", f"Being {number}")
+
+    with serving() as server:
+        _, out, err = server.stop(signal.SIGTERM)
+
+    lines = [*out.splitlines(), *err.splitlines()]
+    assert len(lines) <= 15
+    assert len(re.findall(r"^Being \d+: http", out, re.MULTILINE)) == min(count, 8)
+    assert ("… and 12 more, see: " in out) == (count == 20)
+    assert "token create --being NAME --scope full" in err
+
+
 def test_the_advice_names_the_place_that_was_served(nacre: Nacre, tmp_path: Path) -> None:
     elsewhere = ["--data-dir", str(tmp_path / "else where"), "--owner", "me"]
 

@@ -22,7 +22,13 @@ from nacre.cli.serve import container
 from nacre.cli.serve.listening import BACKLOG, bind, fences, is_loopback, url_of
 from nacre.cli.serve.on_demand_worker import log_job
 from nacre.cli.serve.terminal_log import terminal_log
-from nacre.cli.wrap.client_config import link_command, stdio_command, token_command, welcome
+from nacre.cli.wrap.client_config import (
+    command_to_type,
+    link_command,
+    stdio_command,
+    token_command,
+    welcome,
+)
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import API_TOKEN_DAYS, DRAIN_SECONDS, KEEP_ALIVE_SECONDS
 from nacre.core.logs import Level, Log, RareLog, log_at, where
@@ -49,6 +55,7 @@ from nacre.wiring.settings import Settings, unknown_settings
 
 HOST = "127.0.0.1"
 PORT = 8642
+_SHOWN_BEINGS = 8  # so that a start shows at most fifteen lines
 _GLANCE_SECONDS = 0.1  # how often a second interrupt is checked
 
 
@@ -354,11 +361,14 @@ def _show(laptop: Home, place: Place, url: str, *, quiet: bool) -> None:
         return
     link = f"{url.removesuffix('/mcp')}{laptop.authority.sign_in.links.make(owner).path}"
     if first is None:
-        for being in laptop.beings.of_owner(owner):
+        beings = laptop.beings.of_owner(owner)
+        for being in beings[:_SHOWN_BEINGS]:
             click.echo(f"{being.name}: {url}/{being.being_id}")
-            click.echo(
-                f"To create a token, run: {token_command(being.name, place.options())}", err=True
-            )
+        if len(beings) > _SHOWN_BEINGS:
+            command = command_to_type("being", "list", *place.options())
+            click.echo(f"… and {len(beings) - _SHOWN_BEINGS} more, see: {command}")
+        name = beings[0].name if len(beings) == 1 else "NAME"
+        click.echo(f"To create a token, run: {token_command(name, place.options())}", err=True)
         click.echo(f"\nSign in once: {link}")
         return
     issued = laptop.tokens.issue(
