@@ -41,6 +41,8 @@ def test_a_folder_is_excluded_however_it_is_written(entry: str, project: str) ->
         ("/home/mia/tax", "/home/mia/taxes"),
         ("tax", "/home/mia/taxes"),
         ("/home/mia/taxes/2026", "/home/mia/taxes"),
+        ("/home/mia", "/home/ann/\ud83d"),
+        ("/home/mia", "/home/ann/\0"),
         ("/home/mia", None),
         ("/home/mia", ""),
     ],

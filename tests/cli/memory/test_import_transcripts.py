@@ -298,7 +298,7 @@ def test_an_import_that_is_stopped_says_how_it_goes_on(
     _, err = process.communicate(timeout=60)
 
     assert process.returncode == 130
-    assert "Stopped. The messages so far are in the history." in err
+    assert "Stopped. The messages so far are in the history, and the same command" in err
     [outcome] = nacre("import", str(pipe), "--json").json()["imports"]
     assert outcome["repeated"] > 0
     assert outcome["new"] + outcome["repeated"] == 40_000

@@ -87,8 +87,13 @@ class CaptureSettings:
 @functools.lru_cache(maxsize=1024)
 def _spellings(folder: str) -> frozenset[str]:
     """Return a folder's path as it is written, and without links; both compare in any case."""
-    path = os.path.normpath(folder)
-    return frozenset(map(_folded, (path, os.path.realpath(path) if path[:1] == "/" else path)))
+    path = real = os.path.normpath(folder)
+    if path[:1] == "/":
+        try:
+            real = os.path.realpath(path)
+        except ValueError:  # no file system can have this name
+            real = path
+    return frozenset((_folded(path), _folded(real)))
 
 
 def _folded(path: str) -> str:

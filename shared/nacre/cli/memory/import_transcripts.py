@@ -204,8 +204,12 @@ def _told_if_stopped(*, is_dry: bool) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        kept = "Nothing was written." if is_dry else "The messages so far are in the history."
-        click.echo(f"\nStopped. {kept} The same command goes on from there.", err=True)
+        if not is_dry:
+            click.echo(
+                "\nStopped. The messages so far are in the history, and the same command goes on"
+                " from there.",
+                err=True,
+            )
         raise
 
 
