@@ -38,7 +38,7 @@ def is_archive(path: Path) -> bool:
 
 
 def unreadable_packing(path: Path) -> str | None:
-    """Return what a file is and what to do, if it is packed in a way that is not read."""
+    """Return the reason why a file cannot be read because of its packing, and a way out."""
     if path.is_dir():
         return None
     with path.open("rb") as file:

@@ -200,7 +200,7 @@ def _messages(
 
 @contextmanager
 def _told_if_stopped(*, is_dry: bool) -> Iterator[None]:
-    """Tell what an import that Ctrl-C ends leaves, and how it goes on."""
+    """Tell the user that an import which Ctrl-C has ended can go on."""
     try:
         yield
     except KeyboardInterrupt:

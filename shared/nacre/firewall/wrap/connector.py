@@ -113,12 +113,12 @@ class Connector:
     def _renewed(self, now: Connection, *, rehearse: bool, moves: bool) -> Connection:
         """Give an entry that is there the new address, if it must have it."""
         client, file = now.client, now.file
-        wanted = address_of(own_entry(client, self._url, self._command), client.shape)
+        address = address_of(own_entry(client, self._url, self._command), client.shape)
         path = (*client.containers[0], OWN)
         record = self._records.get(file, path)
-        is_moved = now.address.partition(" mcp-server")[1:] == wanted.partition(" mcp-server")[1:]
-        is_same = now.address == wanted
-        if is_same or not (moves or (is_moved and " mcp-server" in wanted and record)):
+        is_moved = now.address.partition(" mcp-server")[1:] == address.partition(" mcp-server")[1:]
+        is_same = now.address == address
+        if is_same or not (moves or (is_moved and " mcp-server" in address and record)):
             note = "" if is_same else now.address
             return Connection(client, "already connected", file, note)
         if record is None:

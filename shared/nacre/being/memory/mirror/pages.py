@@ -105,13 +105,12 @@ def recognize(pages: Pages, common: Mapping[str, Common], names: Container[str])
     for unknown in [one for one in pages.occurrences if one not in names and one not in common]:
         occurrence = pages.occurrences[unknown]
         text = "" if is_entry(unknown) else digest_of(occurrence.text)
-        known = (by_path if is_entry(unknown) else by_text).get((occurrence.path, text))
-        if known is not None and known not in pages.occurrences:
-            pages.occurrences[known] = replace(occurrence, name=known)
+        name = (by_path if is_entry(unknown) else by_text).get((occurrence.path, text))
+        if name is not None and name not in pages.occurrences:
+            pages.occurrences[name] = replace(occurrence, name=name)
             del pages.occurrences[unknown]
     remaining = []
     for occurrence in pages.new:
-        name: str | None
         if occurrence.path in pages.entries:
             titled = f"{FOLDERS[folder_of(occurrence.path)].name}/{title_of(occurrence.path)}"
             name = by_path.get((occurrence.path, "")) or (titled if titled in names else None)

@@ -309,8 +309,8 @@ class Mirror:
         for name in last:
             while last[name] in last:
                 last[name] = last[last[name]]
-        known = self._after(set(last), content, Journal(replaced=last))
-        return Journal(replaced={name: last[name] for name in sorted(known)})
+        after = self._after(set(last), content, Journal(replaced=last))
+        return Journal(replaced={name: last[name] for name in sorted(after)})
 
     def _named(
         self, names: Mapping[tuple[str, int], str], content: Content
