@@ -25,6 +25,9 @@ pytestmark = pytest.mark.benchmark
 RULES = """
 [[rule]]
 action = "allow"
+tool = "mcp__big__echo"
+[[rule]]
+action = "allow"
 tool = "**"
 [[rule]]
 action = "allow"
@@ -38,13 +41,16 @@ import sys
 from pathlib import Path
 
 from nacre.faces.http import laptop_server
+from nacre.firewall.enforce import large_results
 from tests.scaffolding.gateway_world import world
 
 if sys.argv[2] == "inline":
-    laptop_server.LARGE_RESULT_BYTES = 1 << 60
+    laptop_server._is_long_to_read = lambda body: False
+    large_results.is_large = lambda value: False
 SMALL = {"command": sys.executable, "args": ["tests/benchmarks/big_server.py"]}
 servers = {"big": SMALL, "small": SMALL}
-with world(Path(sys.argv[1]), servers, policy=sys.argv[3]) as gateway:
+own = {"tool_servers": ("tests.benchmarks.own_counter:server",)}
+with world(Path(sys.argv[1]), servers, policy=sys.argv[3], **own) as gateway:
     gateway.tools()
     with gateway.over_http() as url:
         print(url, flush=True)
@@ -185,6 +191,8 @@ def delays(caller: OverHttp | OverStdio, tools: tuple[str, str], values: dict[st
     big, small = tools
     took: list[float] = []
     done = threading.Event()
+    if big in BY_CALL_TOOL:
+        values, big = {"name": BY_CALL_TOOL[big], "arguments": values}, "call_tool"
     large = body(3, big, values)
     caller.call(body(1, small, {}))
     caller.call(body(2, big, {**values, "shape": "small"}))
@@ -212,9 +220,12 @@ def delays(caller: OverHttp | OverStdio, tools: tuple[str, str], values: dict[st
 
 
 WAYS = ("inline", "helper")
+BY_CALL_TOOL = {"through call_tool": "mcp__big__echo"}
 FACES: dict[str, tuple[Callable[..., Any], int, tuple[str, str]]] = {
-    "gateway": (gateway, 4_000_000, ("mcp__big__echo", "mcp__small__echo")),
-    "serve": (gateway, 4_000_000, ("recall", "mcp__small__echo")),
+    "gateway": (gateway, 9_000_000, ("mcp__big__echo", "mcp__small__echo")),
+    "call_tool": (gateway, 9_000_000, ("through call_tool", "mcp__small__echo")),
+    "serve": (gateway, 9_000_000, ("recall", "mcp__small__echo")),
+    "own tools": (gateway, 9_000_000, ("mcp__mine__count", "mcp__small__echo")),
     "proxy, stdio": (stdio_proxy, 9_000_000, ("echo", "echo")),
     "proxy, HTTP": (http_proxy, 9_000_000, ("echo", "echo")),
 }

@@ -262,6 +262,7 @@ NOT_FUZZED: Mapping[str, str] = {
     "being.memory.search.recall_cards": "directions that ship with the package",
     "being.tools.writing_tools": "one argument, a list of ids, by the standard library",
     "firewall.enforce.large_calls": "what this server's own helper process writes",
+    "protocol.value_pieces": "what this server's own helper process writes",
     "being.application": "tool definitions that ship with the package",
 }
 """Those that have no target, and why."""

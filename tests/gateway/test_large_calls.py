@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from nacre.adapters.screening.process_pool import ScreeningProcesses
+from nacre.core.limits import LARGE_RESULT_BYTES, MAX_BODY_BYTES
+from nacre.faces.http.laptop_server import _is_long_to_read
+from nacre.protocol import strict_json
 from tests.firewall.proxy.test_large_calls import ODD_VALUES, VALUES
 from tests.gateway.recording_upstream import recording
 from tests.scaffolding.gateway_world import LEGACY, MODERN, world
@@ -28,6 +31,9 @@ tool = "mcp__rec__t"
 args.path = "/etc/**"
 [[rule]]
 action = "allow"
+tool = "mcp__rec__t"
+[[rule]]
+action = "allow"
 tool = "**"
 """
 TOOLS = (
@@ -37,7 +43,39 @@ TOOLS = (
     "update_notes",
     "recall",
     "mcp__rec__no",
+    "mcp__mine__count",
+    "call_tool",
+    "call_reading_tool",
     "no",
+)
+OWN = """
+from typing import Any
+
+from nacre import Tool, ToolServer, tool
+
+server = ToolServer("mine", "1")
+
+
+async def counted(arguments: dict[str, Any]) -> str:
+    return repr(sorted(arguments.items()))
+
+
+server.register_tool(Tool("count", "Count.", {"type": "object"}, counted))
+"""
+OTHERS = (
+    b'{"jsonrpc":"2.0","id":3,"method":"ping","params":{"x":[1,{"y":"\\u00e9"}]}}',
+    b'{"jsonrpc":"2.0","id":"3","method":"tools/list","params":{}}',
+    b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":[1]}',
+    b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":7,"arguments":{}}}',
+    b'{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"nacre://being/soul"}}',
+    b'{"jsonrpc":"2.0","id":3,"result":{"x":1}}',
+    b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    b'{"jsonrpc":"2.0","method":"tools/call","params":{"name":"no","arguments":{"a":1}}}',
+    b'{"id":3,"method":"ping"}',
+    b'[{"jsonrpc":"2.0","id":3,"method":"ping"}]',
+    b'"text"',
+    b"null",
+    b" 7 ",
 )
 NAMES = ("path", "folder", "message", "notes", "x", "\\u0070ath")
 OUTCOME = ("outcome", "method", "tool", "rule", "policy", "arguments_sha256", "shape", "note")
@@ -54,9 +92,13 @@ def call(rng: Random, version: str) -> bytes:
         members.append(f'"odd":{rng.choice(ODD_VALUES)}')
     rng.shuffle(members)
     arguments = f"{{{' , '.join(members)}}}"
+    tool = rng.choice(TOOLS)
+    if tool.startswith("call_"):
+        inner = rng.choice(("mcp__rec__t", "mcp__mine__count", "no"))
+        arguments = f'{{"name":"{inner}","arguments":{arguments}}}'
     if is_odd and rng.random() < 0.3:
         arguments = rng.choice(("[1]", '"text"', "7", "null"))
-    params = [f'"name":"{rng.choice(TOOLS)}"', f'"arguments" : {arguments}']
+    params = [f'"name":"{tool}"', f'"arguments" : {arguments}']
     if version == MODERN:
         meta = {
             "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -64,6 +106,8 @@ def call(rng: Random, version: str) -> bytes:
             "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
         }
         params.append(f'"_meta":{json.dumps(meta)}')
+        if is_odd and rng.random() < 0.3:
+            params.append('"inputResponses":{"q":{"action":"accept","content":{}}}')
     rng.shuffle(params)
     top = ['"jsonrpc":"2.0"', f'"id":{rng.choice(("7", chr(34) + "a" + chr(34)))}']
     top += ['"method":"tools/call"', f'"params":{{{",".join(params)}}}']
@@ -92,11 +136,17 @@ def posted(connection: HTTPConnection, path: str, body: bytes, version: str) -> 
 def outcomes(folder: Path, over: str, calls: list[bytes], version: str) -> tuple[Any, ...]:
     """Return what the client and the server got, and what was recorded."""
     folder.mkdir()
+    (folder / "own.py").write_text(OWN)
     file = folder / "calls"
     file.touch()
     with (
         recording(file, over) as server,
-        world(folder / "w", {"rec": server}, policy=POLICY) as gateway,
+        world(
+            folder / "w",
+            {"rec": server},
+            policy=POLICY,
+            tool_servers=(f"{folder}/own.py:server",),
+        ) as gateway,
     ):
         assert "mcp__rec__t" in gateway.tools()
         with gateway.over_http() as url:
@@ -114,7 +164,9 @@ def test_a_call_that_a_helper_reads_has_the_same_outcome(
     over: str, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = Random(f"{over} {version}")
-    calls = [call(rng, version) for _ in range(120)]
+    calls = [call(rng, version) for _ in range(160)]
+    if version == LEGACY:
+        calls += OTHERS
     read = 0
     really = ScreeningProcesses.call
 
@@ -129,10 +181,84 @@ def test_a_call_that_a_helper_reads_has_the_same_outcome(
     here = outcomes(tmp_path / "here", over, calls, version)
     assert read == 0
     monkeypatch.setattr("nacre.faces.http.laptop_server.LARGE_RESULT_BYTES", 1)
+    monkeypatch.setattr("nacre.firewall.enforce.large_results.LARGE_RESULT_BYTES", 1)
     there = outcomes(tmp_path / "there", over, calls, version)
 
     for answer_here, answer_there, sent in zip(here[0], there[0], calls, strict=True):
         assert answer_there == answer_here, sent
     assert there[1:] == here[1:]
-    assert len(here[1]) > 20
+    assert len(here[1]) > 15
     assert read > 100
+
+
+CALLED = {
+    "mcp__rec__t": {},
+    "mcp__mine__count": {},
+    "recall": {"user_message": "What do I like?"},
+    "call_tool": {"name": "mcp__rec__t"},
+}
+
+
+@pytest.mark.parametrize("tool", CALLED)
+def test_the_server_itself_parses_nothing_large(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "calls"
+    file.touch()
+    (tmp_path / "own.py").write_text(OWN)
+    rows = [{"id": number, "name": "a name", "on": True} for number in range(7000)]
+    arguments: dict[str, Any] = {
+        "rows": rows,
+        "text": "x" * MAX_BODY_BYTES if tool == "mcp__rec__t" else "",
+    }
+    if tool == "call_tool":
+        arguments = {"arguments": arguments}
+    params = {"name": tool, "arguments": {**CALLED[tool], **arguments}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    large = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": arguments}
+    parsed: list[int] = []
+    really = strict_json.parse
+
+    def noted(raw: bytes | bytearray, *more: Any) -> Any:
+        parsed.append(len(raw))
+        return really(raw, *more)
+
+    with (
+        recording(file, "stdio") as server,
+        world(
+            tmp_path / "w",
+            {"rec": server},
+            policy=POLICY,
+            tool_servers=(f"{tmp_path}/own.py:server",),
+        ) as gateway,
+    ):
+        gateway.tools()
+        monkeypatch.setattr(strict_json, "parse", noted)
+        with gateway.over_http() as url:
+            parts = urlsplit(url)
+            connection = HTTPConnection(str(parts.hostname), parts.port, timeout=60)
+            body, longer = json.dumps(message).encode(), json.dumps(large).encode()
+            answered = posted(connection, parts.path, body, LEGACY)
+            refused = posted(connection, parts.path, longer, LEGACY)
+            connection.close()
+
+    assert len(body) > (MAX_BODY_BYTES if tool == "mcp__rec__t" else LARGE_RESULT_BYTES)
+    assert answered[0] == 200
+    if "mcp__rec__t" in (tool, CALLED[tool].get("name")):
+        (received,) = file.read_bytes().splitlines()
+        assert json.loads(received)["params"]["arguments"]["rows"] == rows
+    if len(longer) > MAX_BODY_BYTES:
+        assert refused[0] == 413
+        assert b"the message is larger than" in refused[1]
+    assert parsed
+    assert max(parsed) < LARGE_RESULT_BYTES
+
+
+def test_images_and_files_stay_in_one_process() -> None:
+    pictures = bytearray(b'{"images":["%b","%b"]}' % (b"iVBO" * 2_000_000, b"iVBO" * 2_000_000))
+
+    assert not _is_long_to_read(pictures)
+    assert not _is_long_to_read(b"{}" * 1000)
+    assert _is_long_to_read(b"{}" * 200_000)
+    assert _is_long_to_read(bytearray(b"[1,2,3]" * 2_000_000))
+    assert _is_long_to_read(bytearray(rb"\n lines" * 2_000_000))

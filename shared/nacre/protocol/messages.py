@@ -76,20 +76,25 @@ def parse_message(raw: bytes | bytearray) -> Message:
     Only a tool call may be larger than MAX_BODY_BYTES.
     """
     if isinstance(raw, LargeCall):
-        return read_message(raw.value(strict_json.parse))
-    size = len(raw)
-    try:
-        value = strict_json.parse(raw)
-    except (MalformedJsonError, MalformedMessageError) as error:
-        if size <= MAX_BODY_BYTES:  # parsing empties a longer one
-            error.request_id = strict_json.readable_id(raw)
-        raise
+        size, value = len(raw.whole), raw.value(strict_json.parse)
+    else:
+        size, value = len(raw), _parsed(raw)
     message = read_message(value)
     if size > MAX_BODY_BYTES and not (
         isinstance(message, Request) and message.method == "tools/call"
     ):
         raise TooLargeError("the message", limit=MAX_BODY_BYTES)
     return message
+
+
+def _parsed(raw: bytes | bytearray) -> Any:
+    size = len(raw)
+    try:
+        return strict_json.parse(raw)
+    except (MalformedJsonError, MalformedMessageError) as error:
+        if size <= MAX_BODY_BYTES:  # parsing empties a longer one
+            error.request_id = strict_json.readable_id(raw)
+        raise
 
 
 def read_message(value: Any) -> Message:

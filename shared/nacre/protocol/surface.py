@@ -119,6 +119,10 @@ class VersionedSource(Protocol):
 class RedirectingSource(Protocol):
     """Tools of which some only pass a call on to another one."""
 
+    def redirects(self, name: str) -> bool:
+        """Tell whether this is one of those tools."""
+        ...
+
     def redirected(
         self, name: str, arguments: Mapping[str, Any]
     ) -> tuple[str, Mapping[str, Any]] | None:

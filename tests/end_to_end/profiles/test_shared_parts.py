@@ -129,7 +129,8 @@ def test_another_process_that_decides_names_no_server_of_another_profile() -> No
             "params": {"name": "change", "arguments": {"word": "pearl"}},
         }
     )
-    head = {"lines": None, "encodes": False, "deciding": json.loads(json.dumps(deciding.encoded()))}
+    deciding_head = json.loads(json.dumps(deciding.encoded()))
+    head = {"lines": None, "encodes": False, "values": False, "deciding": deciding_head}
     reply = read_call(raw.encode(), head, lambda _: (b"", b""))
     assert reply is not None
 

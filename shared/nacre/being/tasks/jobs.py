@@ -24,6 +24,7 @@ from nacre.protocol import strict_json
 from nacre.protocol.application_rules import Explainer
 from nacre.protocol.context import Context, InputRequired
 from nacre.protocol.dispatch.calls import concerns_message
+from nacre.protocol.large_calls import in_full
 from nacre.protocol.messages import Failure
 from nacre.protocol.principal import Principal
 from nacre.protocol.results import tool_error
@@ -80,7 +81,7 @@ class TaskAttempt:
 
     def makes(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Return whether this call is the task's own, by the identity of its arguments."""
-        return tool == self.tool and arguments is self.arguments
+        return tool == self.tool and in_full(arguments) is self.arguments
 
     def go_on_later(self) -> NoReturn:
         """End this attempt, so that other jobs can run, and begin another one soon."""

@@ -9,7 +9,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from nacre.being.application import Application
-from nacre.core.limits import HTTP_THREADS, LARGE_RESULT_BYTES, MAX_BODY_BYTES
+from nacre.core.limits import (
+    HTTP_THREADS,
+    LARGE_RESULT_BYTES,
+    LARGE_RESULT_VALUES,
+    MAX_WIRE_BYTES,
+)
 from nacre.core.logs import Log
 from nacre.faces.call_threads import CallThreads
 from nacre.faces.http.live_call import LiveCall, notifying_of_changes
@@ -30,8 +35,11 @@ from nacre.protocol.http.asgi import (
     refuse,
     write,
 )
-from nacre.protocol.http.endpoint_rules import Admit, Endpoint
-from nacre.protocol.http.http_messages import HttpReply
+from nacre.protocol.http.endpoint_rules import Admit, Endpoint, Met
+from nacre.protocol.http.http_messages import HttpReply, HttpRequest
+from nacre.protocol.large_calls import LargeCall
+
+_BLOCK = 1024 * 1024  # counting in less than a millisecond
 
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 
@@ -119,10 +127,8 @@ class _Server:
             return
         except ConnectionError:
             return
-        if self._reading and LARGE_RESULT_BYTES <= len(request.body) <= MAX_BODY_BYTES:
-            request.body = await asyncio.to_thread(
-                read_elsewhere, bytes(request.body), self._reading, lines=None
-            )
+        if self._reading and _is_long_to_read(request.body):
+            await self._read_elsewhere(request, met, self._reading)
         begun = self._endpoint.begin(request, met)
         if isinstance(begun, HttpReply):
             await write(send, begun)
@@ -142,6 +148,31 @@ class _Server:
             being=caller.being_id if caller else None,
             token=caller.subject if caller else None,
         )
+
+    async def _read_elsewhere(self, request: HttpRequest, met: Met, reading: CallReading) -> None:
+        """Let a helper read a large message, so that other calls go on."""
+        call = await asyncio.to_thread(read_elsewhere, bytes(request.body), reading, lines=None)
+        request.body = call
+        if not isinstance(call, LargeCall) or call.arguments is None:
+            return
+        if self._endpoint.reads_arguments(call, met):
+            await asyncio.to_thread(call.arguments.values_in_full)
+
+
+def _is_long_to_read(body: bytes | bytearray) -> bool:
+    """Tell whether reading a message would hold up others for long.
+
+    Reading images and files does not, and a second copy of them would take much memory.
+    """
+    if len(body) <= MAX_WIRE_BYTES:
+        return len(body) >= LARGE_RESULT_BYTES
+    count = 0
+    for start in range(0, len(body), _BLOCK):
+        end = start + _BLOCK
+        count += body.count(b",", start, end) + body.count(b"\\", start, end)
+        if count > LARGE_RESULT_VALUES:
+            return True
+    return False
 
 
 async def not_found(scope: Scope, _receive: Receive, send: Send) -> None:

@@ -1,23 +1,27 @@
 """Large tool calls: parsed, decided and summarised in another process, so that others go on.
 
 `read_call` is the helper's part. The serving process calls `read_elsewhere` for a message that a
-client has sent, and `judged_elsewhere` where the rules are known only later.
+client has sent, and `judged_elsewhere` where the rules are known only later. What it needs as
+values comes in short pieces.
 """
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol
 
 from nacre.core.errors import MalformedJsonError, MalformedMessageError
 from nacre.core.lazy_dataclasses import asdict
-from nacre.core.limits import LARGE_RESULT_BYTES
+from nacre.core.limits import LARGE_RESULT_BYTES, MAX_BODY_BYTES
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import Decision, Subject, Surroundings
 from nacre.protocol import strict_json
 from nacre.protocol.large_calls import ArgumentsSummary, LargeArguments, LargeCall
+from nacre.protocol.value_pieces import joined
 
 # Members of a call's parameters. A call with others, such as answers, is read as a whole.
 _MEMBERS = frozenset({"name", "arguments", "_meta"})
+_CALL = "tools/call"
+_MOST_MEMBERS = 16  # of a message; JSON-RPC knows six
 _EMPTY: Mapping[type, bytes] = {dict: b"{}", list: b"[]", str: b'""'}
 
 Facts = dict[str, Any]
@@ -66,10 +70,11 @@ class Deciding(NamedTuple):
 def read_call(
     raw: bytes, head: Facts, encoded: Callable[[Any], tuple[bytes, bytes]]
 ) -> Reply | None:
-    """Read a tool call; None for any other message, which its receiver must read.
+    """Read a tool call; None for a guard's other messages, which it must read itself.
 
     The answer's bytes are the message without its arguments. Where `head` says so, the arguments
-    follow, as `encoded` returns them.
+    follow, as `encoded` returns them, or they are the pieces of the arguments alone. For any other
+    message to this server, they are the pieces of its value.
     """
     from nacre.firewall.enforce.message import read  # noqa: PLC0415 - the receiver has loaded it
 
@@ -83,19 +88,47 @@ def read_call(
         }
         return facts, b""
     params = value.get("params") if type(value) is dict else None
-    if type(params) is not dict or value.get("method") != "tools/call":
-        return None
+    if type(params) is not dict or value.get("method") != _CALL:
+        return _other(value, raw, head)
     arguments = params.get("arguments")
+    if head["values"]:
+        return {"error": None}, _pieces(arguments)
     if not _MEMBERS.issuperset(params) or type(arguments) not in _EMPTY:
-        return None
+        return _other(value, raw, head)
     short = _without_arguments(raw, _EMPTY[type(arguments)])
     if len(short) >= LARGE_RESULT_BYTES:
-        return None
+        return _other(value, raw, head)
+    facts = {"error": None, "is_whole": False, "tool": str(params.get("name"))}
     if type(arguments) is not dict:  # which is an error, as in the short message
-        return {"error": None, "summary": None, "sizes": [len(short)]}, short
+        return {**facts, "summary": None, "sizes": [len(short)]}, short
     summary = _summary(arguments, str(params.get("name")), head["deciding"])
     bodies = [short, *(encoded(arguments) if head["encodes"] else ())]
-    return {"error": None, "summary": summary, "sizes": [*map(len, bodies)]}, b"".join(bodies)
+    return {**facts, "summary": summary, "sizes": [*map(len, bodies)]}, b"".join(bodies)
+
+
+def _other(value: Any, raw: bytes, head: Facts) -> Reply | None:
+    """Return a message that is no plain tool call, in pieces."""
+    if head["lines"] is not None or type(value) not in (dict, list):
+        return None
+    if len(raw) > MAX_BODY_BYTES and not (type(value) is dict and value.get("method") == _CALL):
+        value = _outline(value)  # it will be refused
+    return {"error": None, "is_whole": True}, _pieces(value)
+
+
+def _outline(value: Any) -> Any:
+    """Return a message with its short members alone in full; large ones are empty."""
+    from nacre.firewall.enforce.large_results import is_large  # noqa: PLC0415 - as above
+
+    if type(value) is list or len(value) > _MOST_MEMBERS:
+        return type(value)()
+    return {name: type(inner)() if is_large(inner) else inner for name, inner in value.items()}
+
+
+def _pieces(value: Any) -> bytes:
+    from nacre.firewall.enforce.large_results import is_large  # noqa: PLC0415 - as above
+    from nacre.protocol.value_pieces import value_pieces  # noqa: PLC0415 - as above
+
+    return b"\n".join(value_pieces(value, is_large))
 
 
 def _without_arguments(raw: bytes, empty: bytes) -> bytes:
@@ -142,11 +175,12 @@ def _policy(encoded: str) -> Policy:
 def read_elsewhere(
     raw: bytes, reading: CallReading, *, lines: bool | None, deciding: Deciding | None = None
 ) -> bytes:
-    """Return a large call as a LargeCall, any other message as it is; blocks.
+    """Return a message that a helper has read as a LargeCall; blocks.
 
-    `lines` is None for a message to this server, as opposed to one that a guard reads.
+    `lines` is None for a message to this server, as opposed to one that a guard reads. A guard's
+    other messages are returned as they are, and so is every message if no helper is free.
     """
-    head = {"lines": lines, "deciding": deciding and deciding.encoded(), "encodes": False}
+    head = _head(lines=lines, deciding=deciding)
     reply = reading.call(head, raw)
     if reply is None:
         return raw
@@ -156,18 +190,67 @@ def read_elsewhere(
         error = kind(facts["error"])
         error.request_id = facts["id"]
         return LargeCall.of(b"", raw, error=error)
+    if facts["is_whole"]:
+        return LargeCall.of(b"", raw, parsed=joined(short))
     summary = facts["summary"]
-    return LargeCall.of(
-        short, raw, summary=None if summary is None else _received(summary, deciding)
+    call = LargeCall.of(
+        short,
+        raw,
+        summary=None if summary is None else _received(summary, deciding),
+        tool=facts["tool"],
     )
+    if call.arguments is not None and lines is None:
+        call.arguments.elsewhere = partial(_arguments_read_elsewhere, reading)
+    return call
+
+
+def _arguments_read_elsewhere(reading: CallReading, raw: bytes) -> dict[str, Any] | None:
+    reply = reading.call(_head(values=True), raw)
+    if reply is None:
+        return None
+    arguments: dict[str, Any] = joined(reply[1])
+    return arguments
+
+
+def _head(
+    *,
+    lines: bool | None = None,
+    deciding: Deciding | None = None,
+    encodes: bool = False,
+    values: bool = False,
+) -> Facts:
+    return {
+        "lines": lines,
+        "deciding": deciding and deciding.encoded(),
+        "encodes": encodes,
+        "values": values,
+    }
+
+
+def as_large(tool: str, arguments: dict[str, Any], reading: CallReading) -> LargeArguments | None:
+    """Return large arguments that this server has as values as those of a large call; blocks.
+
+    Return None if no helper is free.
+    """
+    from nacre.firewall.enforce.large_results import pieces  # noqa: PLC0415 - it imports this one
+
+    start = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":%b,"arguments":'
+    try:
+        whole = b"".join((start % strict_json.encode(tool), *pieces(arguments), b"}}"))
+    except (TypeError, ValueError, RecursionError):  # its receiver refuses them
+        return None
+    call = read_elsewhere(whole, reading, lines=None)
+    large = call.arguments if isinstance(call, LargeCall) else None
+    if large is not None:
+        large.parsed = arguments
+    return large
 
 
 def judged_elsewhere(
     arguments: LargeArguments, reading: CallReading, deciding: Deciding, *, encodes: bool
 ) -> None:
     """Decide about a call to this server, and encode its arguments for another one; blocks."""
-    head = {"lines": None, "deciding": deciding.encoded(), "encodes": encodes}
-    reply = reading.call(head, arguments.whole)
+    reply = reading.call(_head(deciding=deciding, encodes=encodes), arguments.whole)
     if reply is None:
         return
     facts, body = reply

@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from nacre.core.coroutines import is_in_loop
 from nacre.core.errors import NacreError, OffersChangedError, RelayedError, UpstreamError
 from nacre.core.own_server_name import OWN
 from nacre.firewall.enforce.judge import Allowed, Denied
-from nacre.firewall.enforce.large_calls import Deciding, judged_elsewhere
+from nacre.firewall.enforce.large_calls import Deciding, as_large, judged_elsewhere
 from nacre.firewall.enforce.refusals import blocked_error
 from nacre.firewall.entry.call_decisions import CallDecisions, request_subject
 from nacre.firewall.entry.caller_judges import CallerJudges, Judges
@@ -16,7 +16,7 @@ from nacre.firewall.entry.mounted_servers import NAMED_BY, Kind, Mounts, Place, 
 from nacre.firewall.entry.result_checks import ResultChecks, denied_result
 from nacre.firewall.rules.rule import Subject
 from nacre.protocol.context import Context
-from nacre.protocol.large_calls import LargeArguments, in_full
+from nacre.protocol.large_calls import LargeArguments, read_in_full
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import WireResult, WireTool
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nacre.firewall.entry.received_results import ReceivedResults
     from nacre.firewall.entry.server_messages import ServerMessages
 
+T = TypeVar("T")
 _KINDS: Mapping[str, Kind] = {"resources/read": "resource", "prompts/get": "prompt"}
 
 
@@ -101,12 +102,14 @@ class EntryJudge:
         denials errors.
         """
         needs_name = context.via is not None and not tool.read_only
+        if (place := self._place("tool", name)).server != self._server:
+            arguments = await self._passed_on(place.name, arguments)
         place, allowed = await self._allowed(name, arguments, context, needs_name=needs_name)
         if not isinstance(allowed, Allowed):
             return allowed
         try:
             if place.server == self._server:
-                arguments = in_full(arguments)
+                arguments = await read_in_full(arguments)
             try:
                 result = await tool.call(arguments, context)
             except OffersChangedError:  # the decision was about an older offer
@@ -206,6 +209,17 @@ class EntryJudge:
             raise blocked_error(ruling)
         return place, denied_result(ruling, context)
 
+    async def _passed_on(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments for another server, large ones as those of a large call."""
+        if self._reading is None or type(arguments) is not dict:
+            return arguments
+        from nacre.firewall.enforce.large_results import is_large  # noqa: PLC0415 - not on AWS
+
+        if not is_large(arguments):
+            return arguments
+        large = await _in_thread(partial(as_large, tool, arguments, self._reading))
+        return arguments if large is None else cast("dict[str, Any]", large)
+
     async def _read_elsewhere(
         self,
         arguments: LargeArguments,
@@ -216,8 +230,6 @@ class EntryJudge:
         encodes: bool,
     ) -> None:
         """Let another process decide about a large call, and encode its arguments for a server."""
-        import asyncio  # noqa: PLC0415 - a function on AWS never loads it
-
         judge = self._judges.of(context.principal, subject.server)
         try:
             policy = judge.policy()
@@ -227,11 +239,7 @@ class EntryJudge:
         deciding = Deciding(
             policy, judge.where, subject.server, paths, subject.name, subject.received
         )
-        work = partial(judged_elsewhere, arguments, reading, deciding, encodes=encodes)
-        if is_in_loop():
-            await asyncio.to_thread(work)
-        else:  # a blocking tool already has its own thread
-            work()
+        await _in_thread(partial(judged_elsewhere, arguments, reading, deciding, encodes=encodes))
 
     async def _permit(
         self,
@@ -256,6 +264,15 @@ class EntryJudge:
 
     def _place(self, kind: Kind, name: str) -> Place:
         return place_of(self._mounts, kind, name, self._server)
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """Do blocking work and return its result, without holding up an event loop."""
+    if not is_in_loop():
+        return work()  # a blocking tool already has its own thread
+    import asyncio  # noqa: PLC0415 - a function on AWS never loads it
+
+    return await asyncio.to_thread(work)
 
 
 def _size(value: Mapping[str, Any]) -> int:

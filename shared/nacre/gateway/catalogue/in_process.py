@@ -8,7 +8,7 @@ from nacre.core.errors import InvalidInputError
 from nacre.gateway.catalogue.own_code_errors import contain_exit
 from nacre.ports.upstream import Offered
 from nacre.protocol.context import Context
-from nacre.protocol.large_calls import in_full
+from nacre.protocol.large_calls import read_in_full
 from nacre.protocol.surface import WireResult
 from nacre.sdk.tool import Tool
 from nacre.sdk.tool_server import ToolServer
@@ -82,7 +82,7 @@ class InProcessTool:
 
     async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
         """Check the arguments and run the tool."""
-        arguments = in_full(arguments)
+        arguments = await read_in_full(arguments)
         if self._loops is None:
             work = self.tool.call(arguments, context)
             return await contain_exit(work, has_terminal=self._has_terminal)

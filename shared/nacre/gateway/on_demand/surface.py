@@ -151,6 +151,10 @@ class OnDemandSurface(WrappedSurface):
             tool = self._own[name] = OnDemandTool(name, self)
         return tool
 
+    def redirects(self, name: str) -> bool:
+        """Tell whether calls of this tool stand for calls of other ones."""
+        return name in (CALL, READ)
+
     def redirected(
         self, name: str, arguments: Mapping[str, Any]
     ) -> tuple[str, Mapping[str, Any]] | None:
@@ -158,7 +162,7 @@ class OnDemandSurface(WrappedSurface):
 
         It is None also for a call that cannot be made; the tool `call_tool` itself says why.
         """
-        if name not in (CALL, READ):
+        if not self.redirects(name):
             return None
         fields = in_full(arguments)
         target, inner = fields.get("name"), fields.get("arguments")

@@ -199,6 +199,10 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
             return refusal(request.id, self._rules.explain(error, modern=modern), error)
 
+    def redirects(self, tool: str) -> bool:
+        """Tell whether a call of this tool may stand for a call of another one."""
+        return self._redirecting is not None and self._redirecting.redirects(tool)
+
     def _narrowed(self, part: Surface) -> "Dispatcher":
         """Return the dispatcher of the part that a caller sees."""
         entry = self._parts.get(id(part))

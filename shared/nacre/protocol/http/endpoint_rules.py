@@ -36,7 +36,7 @@ from nacre.protocol.http.http_messages import (
     reply,
 )
 from nacre.protocol.http.legacy_clients import Peers, StatelessPeers
-from nacre.protocol.large_calls import LargeArguments
+from nacre.protocol.large_calls import LargeArguments, LargeCall
 from nacre.protocol.messages import (
     Answer,
     Failure,
@@ -137,6 +137,13 @@ class Endpoint:
         except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
             outcome = self._refuse(request, error, None)
         return self._shared(request, outcome)
+
+    def reads_arguments(self, call: LargeCall, met: Met) -> bool:
+        """Tell whether `begin` reads the arguments of a large call."""
+        return call.tool is not None and (
+            self._dispatcher.redirects(call.tool)
+            or self._schema_of(call.tool, met.principal) is not None
+        )
 
     def refusal(self, request: HttpRequest, error: Exception) -> HttpReply:
         """Return the answer to a request whose body cannot be read."""
