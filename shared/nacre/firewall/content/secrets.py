@@ -89,7 +89,11 @@ RULES: tuple[SecretRule, ...] = (
     ),
     SecretRule("github-token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{36,255}"),
     SecretRule("github-token", ("github_pat_",), r"\bgithub_pat_[A-Za-z0-9_]{22,255}"),
-    SecretRule("gitlab-token", ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glsoat-"), r"\bgl(?:pat|dt|rt|cbt|ptt|soat)-[A-Za-z0-9_-]{20,64}"),
+    SecretRule(
+        "gitlab-token",
+        ("glpat-", "gldt-", "glrt-", "glrtr-", "glcbt-", "glptt-", "glsoat-", "glimt-", "glagent-", "glft-", "glffct-", "gloas-"),
+        r"\bgl(?:pat|dt|rtr?|cbt|ptt|soat|imt|agent|ft|ffct|oas)-[A-Za-z0-9_-]{20,255}",
+    ),
     SecretRule("slack-token", ("xox", "xapp-"), r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{16,255}"),
     SecretRule("slack-webhook", ("hooks.slack",), r"hooks\.slack\.com/services/([A-Za-z0-9/]{20,80})"),
     SecretRule("stripe-key", ("_live_", "_test_"), r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"),
