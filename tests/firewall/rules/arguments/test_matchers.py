@@ -119,6 +119,27 @@ def test_a_shell_makes_the_same_words_of_a_command(text: str) -> None:
     assert found[1] == f"printf %s {run.stdout}".rstrip(" ") or not text.strip()
 
 
+# T-SQL reads two statements without a semicolon between them.
+SECOND = (
+    "shutdown",
+    "kill 5",
+    "use master",
+    "waitfor delay '1'",
+    "backup database x to disk = 'y'",
+)
+WHOLE = (
+    "create table t (a int)",
+    "alter table t add a int",
+    "alter table t add a int drop table u",
+    "grant select on t to u",
+    "revoke select on t from u",
+    "drop table t",
+    "drop table t create table u (a int)",
+    "truncate table t",
+    "insert into t (a) values (1)",
+)
+
+
 @pytest.mark.parametrize(
     ("text", "verb"),
     [
@@ -136,6 +157,18 @@ def test_a_shell_makes_the_same_words_of_a_command(text: str) -> None:
         ("update t set a = 1 where b = 2", "update"),
         ("delete from t", "delete"),
         ("drop table t", "drop"),
+        ("drop index i on t", "drop"),
+        ("select open, close from prices", "select"),
+        ("select age(born), to_timestamp(x) from unnest(t)", "select"),
+        ("create or replace view v as select 1", "create"),
+        ("create unique index i on t (a, b)", "create"),
+        ("create table t (a int references u (id) on delete cascade)", "create"),
+        ("alter table t drop column a", "alter"),
+        ("alter table t alter column a set not null", "alter"),
+        ("alter table t add foreign key (a) references u (id) on update set null", "alter"),
+        ("grant select, insert on t to u with grant option", "grant"),
+        ("revoke all on t from u", "revoke"),
+        ("truncate table t", "truncate"),
     ],
 )
 def test_one_plain_statement_has_a_verb(text: str, verb: str) -> None:
@@ -168,6 +201,10 @@ def test_one_plain_statement_has_a_verb(text: str, verb: str) -> None:
         "insert into t select f(1)",
         *("call f()", "do 1", "copy t to 'x'", "set x = 1", "pragma x", "attach 'x' as y"),
         *("begin", "vacuum", "select 1\0", "select 1 \u2028 from t", "exec x"),
+        *(f"select 1 {second}" for second in SECOND),
+        *(f"update t set a = 1 {second}" for second in SECOND),
+        *(f"{first} {second}" for first in WHOLE for second in (*SECOND, "set nocount on merge u")),
+        "create view v as select 1 from a join b on f (1)",
     ],
 )
 def test_anything_but_one_plain_statement_has_none(text: str) -> None:

@@ -1,6 +1,7 @@
 """One plain SQL statement and its verb, if every dialect reads it the same way."""
 
 import re
+from itertools import pairwise
 
 _MAX_LENGTH = 1_000_000
 READING = ("select", "values", "show", "describe", "explain")
@@ -14,7 +15,24 @@ _NEVER = re.compile(r"--|/\*|\*/|[;\\#\[\]{}\0]|\$(?!\d)|@@|\$\d+\w|[^\x00-\x7f\
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`\w+`")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[^\x00-\x7f]+")
 _CALL = re.compile(r"([\w.]*)\s*\(")
-_WRITING = frozenset(
+# T-SQL needs no semicolon before another statement, and none of these words can be a name there.
+_NEXT_STATEMENT = frozenset(
+    (
+        *("backup", "bulk", "checkpoint", "dbcc", "deny", "kill", "raiserror", "readtext"),
+        *("reconfigure", "restore", "revert", "shutdown", "updatetext", "use", "waitfor"),
+        "writetext",
+    )
+)
+_INDEX = re.compile(r"create (?:unique )?index (?:concurrently )?(?:if not exists )?(?:\w+ )?on")
+_REFERENCE_ACTION = re.compile(r"\bon (?:delete|update) (?=(?:cascade|restrict|set|no)\b)")
+# What an ALTER drops is a part of a table unless one of these words follows.
+_WHOLE = frozenset(
+    (
+        *("database", "function", "index", "login", "procedure", "proc", "role", "schema"),
+        *("sequence", "table", "trigger", "type", "user", "view"),
+    )
+)
+_WRITING = _NEXT_STATEMENT | frozenset(
     (
         *("insert", "update", "delete", "merge", "truncate", "create", "alter", "drop", "grant"),
         *("revoke", "call", "exec", "execute", "do", "copy", "into", "set", "lock", "load"),
@@ -38,6 +56,11 @@ _BEFORE_PARENTHESES = frozenset(
     power rank regexp_replace repeat replace reverse right round row_number rpad rtrim second
     sign split_part sqrt stddev strftime strpos substr substring sum to_char to_date to_number
     total trim trunc upper variance week year array_agg string_agg group_concat date_format
+    age convert curdate curtime dateadd date_add datediff date_sub datetime dayofweek format
+    generate_series getdate iif initcap isnumeric json_array json_array_length json_build_object
+    json_each json_object json_value jsonb_array_elements jsonb_array_length jsonb_build_object
+    julianday last_day make_date quarter random regexp_like row_to_json timestampdiff to_json
+    to_jsonb to_timestamp try_cast typeof unixepoch unnest
     varchar char character decimal numeric float timestamp time key primary unique references
     check foreign index default
     """.split()  # noqa: SIM905 - a list of words reads better as text
@@ -47,9 +70,10 @@ _BEFORE_PARENTHESES = frozenset(
 def one_statement(text: str) -> str | None:
     """Return the verb of the one statement in a text, or None for anything else.
 
-    Anything else is a second statement, a comment, a dialect's own quotes, a reading
-    statement with a word that writes (`WITH … DELETE`, `SELECT … INTO`, `FOR UPDATE`,
-    `EXPLAIN ANALYZE`), and a call of a function that is not known to only compute.
+    Anything else is a second statement, also one without a semicolon before it, a comment,
+    a dialect's own quotes, a reading statement with a word that writes (`WITH … DELETE`,
+    `SELECT … INTO`, `FOR UPDATE`, `EXPLAIN ANALYZE`), and a call of a function that is not
+    known to only compute.
     """
     text = text.strip(" \t\r\n")
     text = text.removesuffix(";").rstrip(" \t\r\n")
@@ -88,8 +112,10 @@ def _calls_are_plain(bare: str) -> bool:
 
 def _is_table(bare: str, call: re.Match[str]) -> bool:
     """Tell whether the name is a table with its columns: `INSERT INTO t (a, b)`."""
-    before = _WORD.findall(bare[: call.start(1)].lower())[-2:]
-    return before[-1:] == ["table"] or before == ["insert", "into"]
+    before = _WORD.findall(bare[: call.start(1)].lower())
+    if before[-1:] in (["table"], ["references"]) or before[-2:] == ["insert", "into"]:
+        return True
+    return before[-1:] == ["on"] and _INDEX.fullmatch(" ".join(before)) is not None
 
 
 def _verb(words: list[str]) -> str | None:
@@ -105,10 +131,27 @@ def _verb(words: list[str]) -> str | None:
         return first if _reads(tail) else None
     if first not in VERBS:
         return None
-    others = {*VERBS, "call", "exec", "execute"} - {*READING, first, "replace"}
-    if first in ("insert", "update", "delete", "merge", "replace", "truncate"):
-        return None if others.intersection(tail) else first
-    return first
+    return first if _is_alone(first, tail) else None
+
+
+def _is_alone(verb: str, tail: list[str]) -> bool:
+    """Tell whether no second statement may follow a verb that writes."""
+    others = {*VERBS, *_NEXT_STATEMENT, "call", "exec", "execute"} - {*READING, verb, "replace"}
+    if verb in ("grant", "revoke"):  # the rights that it is about are verbs
+        end = "to" if verb == "grant" else "from"
+        tail = tail[tail.index(end) :] if end in tail else tail
+        if tail[-3:] == ["with", "grant", "option"]:
+            tail = tail[:-3]
+        others |= {"select", verb}
+    if verb == "alter":
+        others -= {"drop"}
+        if any(word == "drop" and after in _WHOLE for word, after in pairwise(tail)):
+            return False
+        if len(tail) > 1 and tail[0] == "table":
+            others -= {"alter"}
+    if verb in ("create", "alter") and "references" in tail:
+        tail = _REFERENCE_ACTION.sub("", " ".join(tail)).split()
+    return others.isdisjoint(tail)
 
 
 def _reads(words: list[str]) -> bool:
