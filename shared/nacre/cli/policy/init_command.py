@@ -74,7 +74,11 @@ def init_command(
     if from_servers:
         tools = _listed_tools(place)
         if not tools:
-            click.echo("No server has listed its tools yet; start your client first.", err=True)
+            text = (
+                "No server has listed its tools yet; start your client, or run"
+                " 'nacre server check NAME', first."
+            )
+            click.echo(text, err=True)
         text = policy_for(tools, allow_reading=allow_reading)
     else:
         text = text_of(pack or "starter")

@@ -18,6 +18,7 @@ CALL_KEYS = (*_ABOUT, "server", "args", "only_args", "ignore_case", "description
 _RECEIVED = ("tainted", "origin")
 _MATCHERS: tuple[Matcher, ...] = ("every_address", "one_command", "one_statement")
 _ARGUMENT = ("glob", *_MATCHERS, "optional")
+_HOME_VARIABLE = re.compile(r"^(?:\$HOME|\$\{HOME\})(?=/|$)")
 _ADDRESS_GLOB = re.compile(r"[^@]+@(?:\*|(?:\*\.)?[^@*?]+)")
 
 
@@ -208,7 +209,7 @@ class RuleReader(Reader):
 
     def _scalar(self, value: Any, label: str) -> Scalar:
         if isinstance(value, str):
-            return self.glob(value, label)
+            return _HOME_VARIABLE.sub("~", self.glob(value, label))
         if isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
             return value
         hint = "a text (a glob), a number, true, false, or a list of these"

@@ -108,6 +108,13 @@ def test_an_ordinary_path_is_allowed(tail: str) -> None:
         "/home/user/.ssh/",
         "~/.ssh/id_rsa",
         "~user/.ssh/id_rsa",
+        "$HOME/.ssh/id_rsa",
+        "${HOME}/.ssh/id_rsa",
+        "${HOME}//./.ssh/id_rsa",
+        "%24HOME/.ssh/id_rsa",
+        "%USERPROFILE%\\.ssh\\id_rsa",
+        "$env:USERPROFILE\\.ssh\\id_rsa",
+        " $HOME/.ssh/id_rsa",
         ["/srv/a", "/home/user/.ssh/id_rsa"],
         {"deep": ["/home/user/.ssh/id_rsa"]},
         "%252525252525252e",
@@ -146,6 +153,18 @@ def test_a_known_home_allows_both_spellings() -> None:
     assert decides_path("allow", "~/notes/**", "~/notes/a", where)
     assert decides_path("allow", "/home/user/notes/**", "~/notes/a", where)
     assert not decides_path("allow", "~/notes/**", "~/notes/../.ssh/a", where)
+
+
+def test_a_variable_stands_for_the_home_in_a_value_and_in_a_rule() -> None:
+    where = Surroundings(home="/home/user", bases=(ROOT,))
+    for home in ("$HOME", "${HOME}"):
+        assert decides_path("deny", f"{home}/.ssh/**", "/home/user/.ssh/a", where)
+        assert decides_path("deny", f"{home}/.ssh/**", "/home/somebody/.ssh/a")
+        assert decides_path("deny", f"{home}/.ssh/**", ".ssh/a")
+        assert not decides_path("allow", f"{ROOT}/**", f"{home}/.ssh/a", where)
+        assert not decides_path("allow", f"{ROOT}/**", home, where)
+    assert decides_path("allow", f"{ROOT}/**", "$HOMEWORK/a", where)
+    assert decides_path("allow", f"{ROOT}/**", "a$HOME/b", where)
 
 
 def test_a_relative_path_is_allowed_only_where_its_folder_is_known() -> None:

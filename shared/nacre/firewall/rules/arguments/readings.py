@@ -22,7 +22,7 @@ LONGEST_NAME = 32_767  # no system opens a longer name; longer texts are decoded
 MAX_DECODINGS = 4  # a text that is encoded more often is never allowed
 
 # A text without any of this has one reading.
-_UNUSUAL = re.compile(r"[^ -$&-\[\]-}]|/[./]|/$|^[.~ ]| $|:")
+_UNUSUAL = re.compile(r"[^ -$&-\[\]-}]|/[./]|/$|^[.~ $]| $|:")
 _PERCENT_U = re.compile(r"%[uU]([0-9a-fA-F]{4})")
 _OVERLONG = re.compile(rb"[\xc0\xc1](.)|\xe0[\x80-\x9f](.)|\xf0\x80[\x80-\xbf](.)", re.DOTALL)
 _INVISIBLE = re.compile(
@@ -39,6 +39,11 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _FILE_URL = re.compile(r"file:(?://([^/]*))?", re.IGNORECASE)
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
 _OTHER_HOME = re.compile(r"~([^/]*)(/.*)?", re.DOTALL)
+# The home folder as shells and many file libraries write it, `%` of Windows included.
+_HOME_VARIABLE = re.compile(
+    r"^[ \t]*(?:\$HOME|\$\{HOME\}|\$env:(?:HOME|USERPROFILE)|%USERPROFILE%|%HOMEPATH%)(?=[/\\]|$)",
+    re.IGNORECASE,
+)
 _BLANK = "".join(map(chr, range(1, 33)))
 _UPWARDS = re.compile(r"(?:\.\.?/)+")
 _DRIVE = re.compile(r"^[A-Za-z]:(?=[^/])")
@@ -197,7 +202,7 @@ def _spellings(text: str, *, slashes: bool = True) -> tuple[list[str], bool]:
     """Return the results of all orders of decoders, and whether all of them were found."""
     steps = [_decoded, _leniently_decoded, _visible, _compatible, _unlike]
     if slashes:
-        steps.append(_forward)
+        steps += (_forward, _expanded)
     if len(text) > LONGEST_NAME:
         return _in_one_order(text, steps)
     spellings = {text: 0}
@@ -264,6 +269,10 @@ def _unlike(text: str) -> str:
 
 def _forward(text: str) -> str:
     return text.replace("\\", "/")
+
+
+def _expanded(text: str) -> str:
+    return _HOME_VARIABLE.sub("~", text)
 
 
 _DECODERS: tuple[Callable[[str], str], ...] = (_decoded, _leniently_decoded)
