@@ -250,6 +250,7 @@ def test_the_server_itself_parses_nothing_large(
     if len(longer) > MAX_BODY_BYTES:
         assert refused[0] == 413
         assert b"the message is larger than" in refused[1]
+        assert json.loads(refused[1])["id"] == 2
     assert parsed
     assert max(parsed) < LARGE_RESULT_BYTES
 

@@ -166,11 +166,12 @@ class ClientExtensionError(ClientCapabilityError):
 
 
 class TooLargeError(InvalidInputError):
-    """The input has more bytes than allowed."""
+    """The input has more bytes than allowed; `request_id` is set where it could be read."""
 
-    def __init__(self, subject: str, *, limit: int) -> None:
+    def __init__(self, subject: str, *, limit: int, request_id: str | int | None = None) -> None:
         super().__init__(f"{subject} is larger than {limit} bytes; send less at once")
         self.limit = limit
+        self.request_id = request_id
 
 
 class OAuthError(InvalidInputError):

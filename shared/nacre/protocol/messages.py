@@ -83,7 +83,8 @@ def parse_message(raw: bytes | bytearray) -> Message:
     if size > MAX_BODY_BYTES and not (
         isinstance(message, Request) and message.method == "tools/call"
     ):
-        raise TooLargeError("the message", limit=MAX_BODY_BYTES)
+        request_id = message.id if isinstance(message, Request) else None
+        raise TooLargeError("the message", limit=MAX_BODY_BYTES, request_id=request_id)
     return message
 
 

@@ -231,7 +231,9 @@ class Endpoint:
     def _refuse(
         self, request: HttpRequest, error: Exception, request_id: RequestId | None
     ) -> HttpReply:
-        if request_id is None and isinstance(error, MalformedJsonError | MalformedMessageError):
+        if request_id is None and isinstance(
+            error, MalformedJsonError | MalformedMessageError | TooLargeError
+        ):
             request_id = error.request_id
         failure = self._rules.explain(error, modern=True)
         return self._challenged(request, refusal(request_id, failure, error))
