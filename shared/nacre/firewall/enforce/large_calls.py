@@ -116,12 +116,15 @@ def _other(value: Any, raw: bytes, head: Facts) -> Reply | None:
 
 
 def _outline(value: Any) -> Any:
-    """Return a message with its short members alone in full; large ones are empty."""
+    """Return a message whose large lists and objects are empty."""
     from nacre.firewall.enforce.large_results import is_large  # noqa: PLC0415 - as above
 
     if type(value) is list or len(value) > _MOST_MEMBERS:
         return type(value)()
-    return {name: type(inner)() if is_large(inner) else inner for name, inner in value.items()}
+    return {
+        name: type(inner)() if type(inner) in (dict, list) and is_large(inner) else inner
+        for name, inner in value.items()
+    }
 
 
 def _pieces(value: Any) -> bytes:
