@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -149,11 +150,14 @@ def test_the_memory_and_the_patrol_are_recorded_without_their_texts(
         gateway.call("update_notes", scenes=[scene])
         gateway.call("recall", user_message="Where does the zebra sleep?")
         gateway.call("search_memory", query="zebra Lisbon")
-        gateway.call("trigger_patrol", messages=[])
         home = gateway.laptop
         worker = WorkerLoop(home.ports.queue, home.worker(error_map), lambda _: None)
-        while worker.run_next():
-            pass
+        # The call waits for the patrol that the worker runs.
+        called = Thread(target=gateway.call, args=("trigger_patrol",), kwargs={"messages": []})
+        called.start()
+        while called.is_alive():
+            if not worker.run_next():
+                called.join(0.01)
         gateway.ask("tools/list", version=MODERN)
     tracer.flush()
     names = {span.name for span in receiver.spans}
