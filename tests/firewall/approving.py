@@ -1,6 +1,6 @@
 """Calls that need approval, and the parts that approve them, for tests."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -17,6 +17,10 @@ ASKS = Decision("prompt", 2, "Ask before a file is removed", "Ask before a file 
 ONCE: dict[str, Any] = {"action": "accept", "content": {"decision": "allow once"}}
 MINUTES: dict[str, Any] = {"action": "accept", "content": {"decision": "allow for 10 minutes"}}
 SESSION: dict[str, Any] = {"action": "accept", "content": {"decision": "allow for this session"}}
+TOOL: dict[str, Any] = {
+    "action": "accept",
+    "content": {"decision": "allow any call of this tool for 10 minutes"},
+}
 NO: dict[str, Any] = {"action": "decline"}
 
 
@@ -27,11 +31,13 @@ def wish(
     tool: str = "remove",
     arguments: Mapping[str, Any] | None = None,
     policy: str = "p1",
+    rule: str | None = None,
+    received: Collection[str] = (),
 ) -> ApprovalRequest:
     """Return a call that a rule wants approved."""
     values = {"path": "/tmp/a"} if arguments is None else arguments
-    subject = Subject("tool", tool, server, values)
-    return ApprovalRequest(principal, subject, arguments_sha256(values), policy, ASKS)
+    subject = Subject("tool", tool, server, values, received=frozenset(received))
+    return ApprovalRequest(principal, subject, arguments_sha256(values), policy, ASKS, rule)
 
 
 @dataclass

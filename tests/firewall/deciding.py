@@ -90,7 +90,12 @@ def _is_about_received(rule: Rule, received: frozenset[str] | None) -> bool:
         return True
     if received is None:
         return rule.action != "allow"
-    kinds = {origin.split(":")[0] for origin in received}
+    origins = set()
+    for text in received:
+        origin, _, age = text.partition(", within ")
+        if not age or (rule.window is not None and int(age.split()[0]) <= rule.window + 1):
+            origins.add(origin)
+    kinds = {origin.split(":")[0] for origin in origins}
     if rule.tainted is not None and rule.tainted != ("external" in kinds):
         return False
-    return not rule.received or bool({*rule.received} & {*received, *kinds})
+    return not rule.received or bool({*rule.received} & {*origins, *kinds})

@@ -12,11 +12,13 @@ import pytest
 
 from nacre.being.memory.erase.erase_being import Stores, erase_being
 from nacre.core.errors import UnavailableError
-from nacre.core.limits import RECEIVED_SECONDS
+from nacre.core.limits import MAX_WINDOW_HOURS, RECEIVED_SECONDS
+from nacre.core.origins import external
 from nacre.firewall.approvals.service import Desk, Grant
 from nacre.firewall.entry.noted_results import NotedResults, received_partition
 from nacre.firewall.policies.packs import text_of
 from nacre.ports.items.paging import every_item
+from nacre.ports.untrusted_results import Holder
 from nacre.protocol.principal import READ_ONLY
 from nacre.wiring.settings import Secret
 from tests.gateway.http_upstream import Upstream, http_upstream
@@ -327,6 +329,95 @@ def test_under_the_guarded_pack_a_benign_session_is_asked_once_at_most(guarded: 
 
     guarded.read_web()
     assert [outcome(guarded.call(*call)) for call in own] == ["done"] * 3
+
+
+@pytest.mark.parametrize("hours", [0, 3, 26, 700])
+def test_under_the_guarded_pack_another_token_is_asked_for_thirty_days(
+    guarded: World, hours: int
+) -> None:
+    result = guarded.read_web()
+    guarded.clock.move(hours * 3600)
+
+    assert guarded.obey(result, token="t2") == ["asked", "asked"]
+    text = said(guarded.call("mcp__mail__echo", MAIL, token="t2"))
+    spoken = "1 hour" if hours == 0 else f"{hours + 1} hours"
+    assert f"(received before: external:web, within {spoken})" in text
+
+
+def test_under_the_guarded_pack_an_own_result_of_the_last_hour_still_denies(guarded: World) -> None:
+    result = guarded.read_web()
+    guarded.clock.move(RECEIVED_SECONDS - 1)
+    assert guarded.obey(result) == ["asked", "denied"]
+
+    guarded.clock.move(RECEIVED_SECONDS + 1)
+    assert guarded.obey(result) == ["asked", "asked"]
+
+
+def test_under_the_guarded_pack_content_ends_to_count_after_thirty_days(guarded: World) -> None:
+    result = guarded.read_web()
+    guarded.clock.move((MAX_WINDOW_HOURS + 1) * 3600)
+
+    assert guarded.obey(result) == ["done", "done"]
+
+
+def test_a_renewed_token_under_the_guarded_pack_is_asked(guarded: World) -> None:
+    """A client that connected by OAuth gets a token with another id every hour."""
+    result = guarded.read_web(token="of this hour")
+    guarded.restart()
+    guarded.clock.move(RECEIVED_SECONDS)
+
+    assert guarded.obey(result, token="of the next hour") == ["asked", "asked"]
+
+
+def test_if_the_times_cannot_be_read_the_guarded_pack_asks(
+    guarded: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise UnavailableError("the table cannot be reached")
+
+    monkeypatch.setattr(NotedResults, "times", fail)
+
+    assert outcome(guarded.call("mcp__mail__echo", MAIL)) == "asked"
+    assert outcome(guarded.call("get_current_time", {})) == "done"
+
+
+def test_under_the_guarded_pack_a_call_asks_the_store_as_often_as_without_a_window(
+    guarded: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    for name in ("origins", "times"):
+        plain = getattr(NotedResults, name)
+
+        def counted(ledger: NotedResults, *args: Any, name: str = name, plain: Any = plain) -> Any:
+            asked.append(name)
+            return plain(ledger, *args)
+
+        monkeypatch.setattr(NotedResults, name, counted)
+    guarded.call("mcp__mail__echo", MAIL)
+    guarded.call("get_current_time", {})
+
+    assert asked == ["times"]
+
+
+def test_the_owner_can_approve_a_tool_until_another_server_sends_something(
+    guarded: World,
+) -> None:
+    guarded.add("mail", {"url": guarded.mail})
+    guarded.restart()
+    guarded.read_web()
+    ticket = re.search(r"approvals allow ([0-9a-z-]+)", said(guarded.call("mcp__mail__echo", MAIL)))
+    assert ticket is not None
+    desk = Desk(guarded.home.data, clock=guarded.clock)
+    desk.decide(ticket[1], Grant("tool"), by="ann")
+
+    to = [{"to": f"{name}@acme.example"} for name in ("bo", "cy", "di")]
+    assert [outcome(guarded.call("mcp__mail__echo", mail)) for mail in to] == ["done"] * 3
+    assert outcome(guarded.call("mcp__mail__echo", {"to": "bo"})) == "asked"  # by another rule
+    assert outcome(guarded.call("mcp__mail__echo", MAIL, token="t2")) == "asked"
+
+    holder = Holder(guarded.being.being_id, "t1")
+    guarded.home.untrusted_results.note(holder, external("wiki"), guarded.clock())
+    assert outcome(guarded.call("mcp__mail__echo", to[0])) == "asked"
 
 
 def test_results_within_an_order_taint_the_order_and_its_caller(

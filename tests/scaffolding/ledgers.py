@@ -1,5 +1,6 @@
 """A ledger of untrusted results that keeps its notes in memory."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -23,6 +24,11 @@ class Ledger:
     def origins(self, holder: Holder, at: datetime) -> Origins:
         self._check()
         return frozenset(self.everybody | {origin for who, origin in self.noted if who == holder})
+
+    def times(self, being_id: str, at: datetime) -> Mapping[Origin, int]:
+        self._check()
+        theirs = {origin for who, origin in self.noted if who.being_id == being_id}
+        return dict.fromkeys(self.everybody | theirs, int(at.timestamp()))
 
     def _check(self) -> None:
         if self.is_down:

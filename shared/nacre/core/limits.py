@@ -58,6 +58,7 @@ KEPT_TELLINGS = 8  # lineages of one memory; two tell whether it is corroborated
 # because the whole of a result that was cut can be read for so long.
 RECEIVED_SECONDS = 3600
 RECEIVED_CONVERSATION_SECONDS = 86_400  # in one conversation: a model rereads all of it
+MAX_WINDOW_HOURS = 720  # of a rule about what was received: 30 days, as long as clients keep chats
 MAX_ORIGIN_SOURCE = 100  # characters; names of servers have at most 48, those of files a few more
 MAX_URI_LENGTH = 2000  # browsers and proxies carry so much without cutting
 MAX_CLIENT_ID = 512  # characters; the URL of a metadata document has about a hundred

@@ -1,5 +1,6 @@
 """The results of other servers that a client has received, for what it writes afterwards."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
@@ -36,6 +37,13 @@ class UntrustedResults(Protocol):
         """
         ...
 
+    def times(self, being_id: str, at: datetime) -> Mapping[Origin, int]:
+        """Return when clients of a Being last received content of each origin, in seconds.
+
+        The times are rounded down, by less than an hour. Raises UnavailableError.
+        """
+        ...
+
 
 class NoUntrustedResults:
     """For where no other server can be reached: nothing is noted."""
@@ -46,3 +54,7 @@ class NoUntrustedResults:
     def origins(self, holder: Holder, at: datetime) -> Origins:
         """Return no origins."""
         return frozenset()
+
+    def times(self, being_id: str, at: datetime) -> Mapping[Origin, int]:
+        """Return no times."""
+        return {}

@@ -192,7 +192,17 @@ class Home:
         """The ledger of results that callers have received from external servers."""
         from nacre.firewall.entry.noted_results import NotedResults
 
-        return NotedResults(self.ports.data)
+        return NotedResults(self.ports.data, self._has_windows)
+
+    def _has_windows(self, being_id: str) -> bool:
+        """Tell whether a rule counts what any client of a Being has received; yes in doubt."""
+        from nacre.core.errors import NacreError
+        from nacre.firewall.policies.stored_policy import ScopedPolicy
+
+        try:
+            return ScopedPolicy(self.policies, being_id).current().has_windows
+        except NacreError:
+            return True
 
     @lazy
     def llm_keys(self) -> "LlmKeys":

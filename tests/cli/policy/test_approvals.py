@@ -98,6 +98,27 @@ def test_a_call_is_allowed(
     assert sum(isinstance(each, Granted) for each in asked) == uses
 
 
+def test_any_call_of_a_tool_is_allowed(nacre: Nacre, world: World) -> None:
+    ticket = world.wait(wish(rule="rule 2"))
+    allowed = nacre("approvals", "allow", ticket, "--tool", "--minutes", "5", *world.options)
+    other = wish(rule="rule 2", arguments={"path": "/tmp/b"})
+
+    assert allowed.err.startswith(f"Allowed {ticket} (tool), until ")
+    assert isinstance(world.approvals().ask(other, can_elicit=False), Granted)
+    listed = nacre("approvals", "list", *world.options).out
+    assert "granted (tool) until" in listed
+    assert "any arguments" in listed
+
+
+def test_a_tool_that_no_rule_asks_about_is_not_allowed_as_a_whole(
+    nacre: Nacre, world: World
+) -> None:
+    refused = nacre("approvals", "allow", world.wait(), "--tool", *world.options)
+
+    assert refused.code == 2
+    assert "only this call can be allowed" in refused.err
+
+
 def test_a_call_is_denied(nacre: Nacre, world: World) -> None:
     ticket = world.wait()
 
@@ -123,7 +144,13 @@ def test_an_answer_counts_once(nacre: Nacre, world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [["--minutes", "0"], ["--minutes", "5000"], ["--session", "--minutes", "5"]]
+    "options",
+    [
+        ["--minutes", "0"],
+        ["--minutes", "5000"],
+        ["--session", "--minutes", "5"],
+        ["--session", "--tool"],
+    ],
 )
 def test_answers_that_make_no_sense_are_refused(
     nacre: Nacre, world: World, options: list[str]

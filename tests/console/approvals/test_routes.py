@@ -1,5 +1,6 @@
 """The inbox: each call waits for its owner, and the answer counts for this call alone."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -89,6 +90,24 @@ def test_a_session_is_offered_where_there_is_one(desk: Desk) -> None:
 
     assert isinstance(approvals.ask(asked, can_elicit=False), Granted)
     assert isinstance(desk.controls.approvals("s2").ask(asked, can_elicit=False), Waiting)
+
+
+def test_any_call_of_a_tool_is_allowed_where_a_rule_asks_about_it(desk: Desk) -> None:
+    token, approvals = token_of(desk), desk.controls.approvals()
+    approvals.ask(request(desk, token), can_elicit=False)
+    page = desk.browser.get("/approvals")
+    assert "Allow any call" not in page.text
+    decide(desk, page, decision="deny")
+
+    asked = replace(request(desk, token, path="/a"), rule="rule 1")
+    approvals.ask(asked, can_elicit=False)
+    page = desk.browser.get("/approvals")
+    assert "Allow any call of this tool for these minutes" in page.text
+    done = decide(desk, page, decision="tool", minutes="5")
+
+    assert "any arguments; by me, until" in done.text
+    other = replace(request(desk, token, path="/b"), rule="rule 1")
+    assert isinstance(approvals.ask(other, can_elicit=False), Granted)
 
 
 def test_what_cannot_be_meant_is_refused(desk: Desk) -> None:

@@ -83,6 +83,7 @@ class Town(Deployment):
         super().__init__(opened)
         self.texts: dict[str, str] = {}
         self.reading = READING
+        self.allows_tools = False  # whether the owner allows any call of a tool, for ten minutes
         self.greets = False  # whether each session begins with get_context, as clients are told
 
     def play(self, case: Case) -> Outcome:
@@ -215,13 +216,18 @@ class Town(Deployment):
             turn.denied.append(f"{tool} was denied: {_said(result)}")
             return None
         turn.asked += 1
-        answer = Denial() if turn.case.is_attack else Grant("once")
-        Desk(self.home.data, clock=self.clock).decide(question[1], answer, by="ann")
+        desk = Desk(self.home.data, clock=self.clock)
+        answer = Denial() if turn.case.is_attack else self._yes(desk, question[1])
+        desk.decide(question[1], answer, by="ann")
         if turn.case.is_attack:
             return None
         result = self.call(tool, arguments, token=turn.token)
         assert not result.get("isError"), result
         return result
+
+    def _yes(self, desk: Desk, name: str) -> Grant:
+        ticket = next(ticket for ticket in desk.all() if ticket.ticket == name)
+        return Grant("tool" if self.allows_tools and ticket.tool is not None else "once")
 
 
 @contextmanager

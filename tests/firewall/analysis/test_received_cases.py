@@ -21,7 +21,10 @@ from nacre.firewall.analysis.sample_call import read_call
 from tests.firewall.deciding import call, policy
 
 WEB, MEM0 = "external:web", "import:mem0"
-LINES = ("tainted = true", "tainted = false", 'origin = "external"', 'origin = "import:m*"', "")
+WINDOWS = ('window = "3 hours"', 'window = "30 days"')
+PLAIN = ("tainted = true", "tainted = false", 'origin = "external"', 'origin = "import:m*"')
+LINES = (*PLAIN, *(f"{line}\n{window}" for line in PLAIN for window in WINDOWS), "")
+OLDER = [frozenset([f"{WEB}, within {hours} hours"]) for hours in (2, 4, 5, 26, 721, 722)]
 
 
 def rule(action: str, line: str = "", tool: str = "send") -> str:
@@ -29,6 +32,8 @@ def rule(action: str, line: str = "", tool: str = "send") -> str:
 
 
 REST = rule("allow", tool="**")
+DAY, WEEK = (f'tainted = true\nwindow = "{days}"' for days in ("1 day", "7 days"))
+WEEK_WITHOUT = 'tainted = false\nwindow = "7 days"'
 ASKING = rule("prompt", "tainted = true") + REST
 
 
@@ -75,6 +80,12 @@ def test_an_explanation_says_what_was_received_and_what_else_would_be_decided() 
         (rule("deny", 'origin = "external:web"') + rule("deny", "tainted = true"), []),
         (rule("deny", "tainted = true") + rule("deny"), []),
         (rule("deny", "tainted = true") + rule("deny", "tainted = false"), []),
+        (rule("deny", DAY) + rule("deny", "tainted = true"), ["redundant"]),
+        (rule("deny", DAY) + rule("deny", WEEK), []),
+        (rule("deny", WEEK) + rule("deny", DAY), ["redundant"]),
+        (rule("deny", WEEK_WITHOUT) + rule("deny", "tainted = false"), []),
+        (rule("deny", "tainted = false") + rule("deny", WEEK_WITHOUT), ["redundant"]),
+        (rule("allow", DAY), ["only-tainted"]),
     ],
 )
 def test_lint_knows_which_callers_a_rule_is_about(text: str, kinds: list[str]) -> None:
@@ -96,6 +107,10 @@ def test_lint_knows_which_callers_a_rule_is_about(text: str, kinds: list[str]) -
         (rule("deny", 'origin = "external"') + REST, True, True),
         (rule("deny", 'origin = "import"') + REST, None, False),
         (rule("deny", "tainted = true") + rule("prompt", "tainted = false") + REST, None, True),
+        (rule("deny", DAY) + REST, True, True),
+        (rule("deny", DAY) + REST, False, False),
+        (rule("deny", "tainted = true") + rule("deny", WEEK_WITHOUT) + REST, None, False),
+        (rule("deny", DAY) + rule("deny", 'tainted = false\nwindow = "1 day"') + REST, None, True),
     ],
 )
 def test_a_proof_is_about_callers_before_or_after_untrusted_content(
@@ -112,6 +127,14 @@ def test_a_proof_is_about_callers_before_or_after_untrusted_content(
             assert any(text.startswith("external:") for text in received) is tainted
 
 
+def is_external(received: frozenset[str]) -> bool:
+    return any(text.startswith("external") for text in received)
+
+
+def is_tainted(received: frozenset[str]) -> bool:
+    return is_external(frozenset(text for text in received if ", within" not in text))
+
+
 RULES = st.lists(
     st.sampled_from(
         [rule(action, line) for action in ("allow", "deny", "prompt") for line in LINES]
@@ -126,8 +149,8 @@ def test_a_proof_is_sound_and_finds_what_there_is(rules: list[str], tainted: boo
     proof = prove(loaded, Shape("send", tainted=tainted))
     allowed = [
         case
-        for case in [*examples(loaded.rules), frozenset([WEB]), frozenset([MEM0, WEB])]
-        if tainted is None or any(text.startswith("external") for text in case) is tainted
+        for case in [*examples(loaded.rules), frozenset([WEB]), frozenset([MEM0, WEB]), *OLDER]
+        if tainted is None or (is_tainted(case) if tainted else not is_external(case))
         if loaded.decide(call("send", received=case)).action == "allow"
     ]
 
@@ -148,7 +171,7 @@ def test_a_deny_behind_an_allow_decides_when_nobody_can_tell_what_came_in() -> N
 @given(RULES)
 def test_lint_finds_no_rule_hidden_that_decides(rules: list[str]) -> None:
     loaded = policy("".join(rules))
-    cases = [*examples(loaded.rules), frozenset([WEB]), frozenset(["import:x"]), None]
+    cases = [*examples(loaded.rules), frozenset([WEB]), frozenset(["import:x"]), *OLDER, None]
     deciding = {loaded.decide(call("send", received=case)).rule for case in cases}
     hidden = {
         finding.rule
@@ -157,6 +180,24 @@ def test_lint_finds_no_rule_hidden_that_decides(rules: list[str]) -> None:
     }
 
     assert not hidden & deciding
+
+
+def test_what_came_in_earlier_is_explained_and_read_from_fixtures() -> None:
+    text = policy(rule("prompt", 'tainted = true\nwindow = "2 days"') + REST)
+    body = {"method": "tools/call", "params": {"name": "send"}}
+    before = read_call({**body, "received": [f"{WEB}, within 26 hours"]}, trusts_place=False)
+
+    assert explain(text, call("send", received=before.received)).lines() == [
+        "prompt: Approval needed by policy (rule 1)"
+        " (received before: external:web, within 26 hours)",
+        "  rule 1 (prompt) matches",
+        "    window: it counts for 2 days what a client of the Being has received",
+        "    tainted: the caller has received results of external:web, within 26 hours",
+        "  If its caller has received nothing of another server: allow (rule 2)",
+    ]
+    assert explain(text, call("send", received=["external:web, within 60 hours"])).lines()[3] == (
+        "    tainted: the caller has received results of no external server"
+    )
 
 
 def test_coverage_says_how_calls_are_decided_after_external_results() -> None:

@@ -7,13 +7,21 @@ from typing import Any
 import pytest
 
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
-from nacre.firewall.approvals.approver import ApprovalRequest, Granted, Question, Refused, Waiting
+from nacre.firewall.approvals.approver import (
+    Approval,
+    ApprovalRequest,
+    Granted,
+    Question,
+    Refused,
+    Waiting,
+)
 from nacre.firewall.approvals.service import Denial, Grant
+from nacre.firewall.content.digests import arguments_sha256
 from nacre.firewall.rules.sections import Settings
 from nacre.firewall.suggested_commands import Commands
 from nacre.ports.items.table import Table
 from tests.adapters.conftest import StillClock
-from tests.firewall.approving import MINUTES, NO, ONCE, SESSION, Office, wish
+from tests.firewall.approving import MINUTES, NO, ONCE, SESSION, TOOL, Office, wish
 
 OTHERS = {
     "arguments": wish(arguments={"path": "/tmp/b"}),
@@ -75,14 +83,99 @@ def test_a_call_that_differs_in_anything_is_another_call(
 def test_a_yes_from_before_external_results_says_nothing_about_the_time_after(
     office: Office,
 ) -> None:
-    def after(*received: str) -> ApprovalRequest:
-        subject = wish().subject._replace(received=frozenset(received))
-        return replace(wish(), subject=subject)
+    def after(*received: str) -> Approval:
+        return office.approvals().ask(wish(received=received), can_elicit=False)
 
-    office.desk.decide(waiting(office, after()), Grant("minutes", 30), by="ann")
+    office.desk.decide(waiting(office, wish()), Grant("minutes", 30), by="ann")
 
-    assert isinstance(office.approvals().ask(after("import:mem0"), can_elicit=False), Granted)
-    assert isinstance(office.approvals().ask(after("external:web"), can_elicit=False), Waiting)
+    assert isinstance(after(), Granted)
+    assert isinstance(after("external:web, within 26 hours"), Granted)
+    assert isinstance(after("import:mem0"), Waiting)
+    assert isinstance(after("external:web"), Waiting)
+    assert isinstance(after("external:web, within 2 hours"), Waiting)
+
+
+# ------------------------------------------------------------------ of a whole tool
+
+WEB, OWN = "external:web", "external:files"
+OF_TOOL = wish(rule="rule 2", received=[WEB])
+OTHER_TOOLS = {
+    "principal": replace(OF_TOOL, principal="tok_2"),
+    "server": wish(rule="rule 2", received=[WEB], server="disk"),
+    "tool": wish(rule="rule 2", received=[WEB], tool="wipe"),
+    "policy": replace(OF_TOOL, policy="p2"),
+    "rule": replace(OF_TOOL, rule="rule 3"),
+    "no rule": wish(received=[WEB], arguments={"path": "/tmp/c"}),
+    "content of another server": wish(rule="rule 2", received=[WEB, "external:mail"]),
+    "an imported memory": wish(rule="rule 2", received=[WEB, "import:mem0"]),
+}
+
+
+def with_path(request: ApprovalRequest, path: str) -> ApprovalRequest:
+    arguments = {"path": path}
+    subject = request.subject._replace(arguments=arguments)
+    return replace(request, subject=subject, arguments_sha256=arguments_sha256(arguments))
+
+
+@pytest.mark.parametrize("other_request", OTHER_TOOLS.values(), ids=OTHER_TOOLS)
+def test_an_approval_of_a_tool_counts_for_any_arguments_and_nothing_else(
+    office: Office, clock: StillClock, other_request: ApprovalRequest
+) -> None:
+    open_before = waiting(office, with_path(OF_TOOL, "/tmp/asked/before"))
+    ticket = waiting(office, OF_TOOL)
+    office.desk.decide(ticket, Grant("tool", 5), by="ann")
+
+    own_result = wish(rule="rule 2", received=[WEB, OWN], arguments={"path": "/tmp/d"})
+    for request in (OF_TOOL, with_path(OF_TOOL, "/tmp/asked/before"), own_result):
+        approval = office.approvals().ask(request, can_elicit=False)
+        assert approval == Granted(f"{ticket} tool ann")
+    assert isinstance(office.approvals().ask(other_request, can_elicit=False), Waiting)
+    assert {open_before, ticket} <= {shown.ticket for shown in office.desk.all()}
+
+    clock.move(300)
+    assert isinstance(office.approvals().ask(OF_TOOL, can_elicit=False), Waiting)
+
+
+def test_a_call_that_was_denied_stays_denied_when_its_tool_is_allowed(office: Office) -> None:
+    denied = with_path(OF_TOOL, "/etc")
+    office.desk.decide(waiting(office, denied), Denial(), by="ann")
+    office.desk.decide(waiting(office, OF_TOOL), Grant("tool"), by="ann")
+
+    assert isinstance(office.approvals().ask(denied, can_elicit=False), Refused)
+    assert isinstance(office.approvals().ask(OF_TOOL, can_elicit=False), Granted)
+
+
+def test_an_approval_of_a_tool_can_be_taken_back_and_forgotten(office: Office) -> None:
+    ticket = waiting(office, OF_TOOL)
+    office.desk.decide(ticket, Grant("tool"), by="ann")
+    office.desk.decide(ticket, Denial(), by="ann")
+    assert isinstance(office.approvals().ask(with_path(OF_TOOL, "/x"), can_elicit=False), Refused)
+
+    assert office.desk.forget(["tok_1"]) == 1
+    assert isinstance(office.approvals().ask(OF_TOOL, can_elicit=False), Waiting)
+
+
+def test_no_tool_is_allowed_where_no_rule_asks_about_it(office: Office) -> None:
+    with pytest.raises(InvalidInputError, match="only this call can be allowed"):
+        office.desk.decide(waiting(office, wish()), Grant("tool"), by="ann")
+    approvals, ticket = asked(office, wish(tool="wipe"))
+
+    assert isinstance(approvals.answered(wish(tool="wipe"), ticket, TOOL), Refused)
+
+
+def test_a_form_allows_a_whole_tool(office: Office) -> None:
+    approvals = office.approvals()
+    question = approvals.ask(OF_TOOL, can_elicit=True)
+    assert isinstance(question, Question)
+    decision = question.params["requestedSchema"]["properties"]["decision"]
+    assert decision["enum"] == [
+        *("allow once", "allow for 10 minutes"),
+        *("allow any call of this tool for 10 minutes", "deny"),
+    ]
+
+    assert isinstance(approvals.answered(OF_TOOL, question.ticket, TOOL), Granted)
+    later = office.approvals().ask(with_path(OF_TOOL, "/tmp/x"), can_elicit=False)
+    assert isinstance(later, Granted)
 
 
 def test_a_call_that_waits_is_told_how_it_can_be_approved(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
-from nacre.core.limits import RECEIVED_CONVERSATION_SECONDS, RECEIVED_SECONDS
+from nacre.core.limits import MAX_WINDOW_HOURS, RECEIVED_CONVERSATION_SECONDS, RECEIVED_SECONDS
 from nacre.core.origins import external, imported
 from nacre.firewall.entry.noted_results import NotedResults, received_partition
 from nacre.ports.items.paging import every_item
@@ -73,6 +73,58 @@ def test_a_note_counts_for_one_to_two_windows(table: Table, clock: StillClock) -
 
     clock.move(1)
     assert ledger.origins(ANN, clock()) == frozenset()
+
+
+def test_a_being_has_one_note_for_each_origin_however_many_tokens_it_has(
+    table: Table, clock: StillClock
+) -> None:
+    counting = Counting(table)
+    ledger = NotedResults(counting, has_windows=lambda being: being == BEING)
+    start = int(clock().timestamp())
+    for hour in range(5):
+        for _ in range(2):
+            ledger.note(Holder(BEING, f"token {hour}"), WEB, clock())
+        clock.move(RECEIVED_SECONDS)
+    other = Holder("22222222-2222-4222-8222-222222222222", "ann")
+    ledger.note(other, MAIL, clock())
+
+    assert counting.puts == 5 + 5 + 1
+    assert NotedResults(table).times(BEING, clock()) == {WEB: start + 4 * RECEIVED_SECONDS}
+    assert NotedResults(table).times(other.being_id, clock()) == {}
+    assert ledger.origins(Holder(BEING, "token 0"), clock()) == frozenset()
+
+
+def test_the_note_of_a_being_lasts_for_the_longest_window(table: Table, clock: StillClock) -> None:
+    ledger = NotedResults(table, has_windows=lambda _: True)
+    ledger.note(ANN, WEB, clock())
+    clock.move(RECEIVED_SECONDS - 1)
+    ledger.note(ANN, WEB, clock())  # within the hour, so that nothing is written
+    clock.move(MAX_WINDOW_HOURS * 3600)
+    assert list(ledger.times(BEING, clock())) == [WEB]
+
+    clock.move(1)
+    assert ledger.times(BEING, clock()) == {}
+
+
+def test_the_note_of_a_being_begins_with_the_first_rule_that_has_a_window(
+    table: Table, clock: StillClock
+) -> None:
+    windows: list[str] = []
+    ledger = NotedResults(table, has_windows=lambda _: bool(windows))
+    ledger.note(ANN, WEB, clock())
+    assert ledger.times(BEING, clock()) == {}
+
+    windows.append("30 days")
+    ledger.note(ANN, WEB, clock())
+    assert list(ledger.times(BEING, clock())) == [WEB]
+
+
+def test_a_time_of_a_being_is_never_in_the_future(table: Table, clock: StillClock) -> None:
+    ledger = NotedResults(table, has_windows=lambda _: True)
+    ledger.note(ANN, WEB, clock())
+    clock.move(-RECEIVED_SECONDS)
+
+    assert ledger.times(BEING, clock()) == {WEB: int(clock().timestamp())}
 
 
 def test_two_processes_renew_a_note_once(table: Table, clock: StillClock) -> None:

@@ -14,7 +14,7 @@ from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import iso_time, json_option, show_json
 from nacre.core.clock import system_clock
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
-from nacre.core.limits import MAX_APPROVAL_MINUTES
+from nacre.core.limits import APPROVAL_MINUTES, MAX_APPROVAL_MINUTES
 from nacre.firewall.approvals.form import printable
 from nacre.firewall.approvals.service import Denial, Desk, Grant
 from nacre.firewall.approvals.store import Ticket
@@ -27,7 +27,7 @@ def approvals() -> None:
     """List the calls that wait for approval, and allow or deny them.
 
     A rule with the action 'prompt' makes a call wait. Each approval is valid for one caller,
-    server, tool, set of arguments and policy.
+    server, tool, set of arguments and policy, or with --tool for any arguments.
     """
 
 
@@ -56,13 +56,33 @@ def list_approvals(*, as_json: bool, place: Place) -> None:
 @click.option(
     "--session", is_flag=True, help="Allow the same call until the session that asked ends."
 )
+@click.option(
+    "--tool",
+    is_flag=True,
+    help="Allow any call of the same tool by this caller, for ten minutes or for --minutes. It ends"
+    " when content of another server comes in.",
+)
 @json_option
 @being_options
-def allow(ticket: str, minutes: int | None, *, session: bool, as_json: bool, place: Place) -> None:
+def allow(
+    ticket: str,
+    minutes: int | None,
+    *,
+    session: bool,
+    tool: bool,
+    as_json: bool,
+    place: Place,
+) -> None:
     """Allow the call TICKET, once by default. The client then has to repeat it."""
-    if session and minutes:
-        raise InvalidInputError("--session and --minutes exclude each other; give only one")
-    grant = Grant("session") if session else Grant("minutes", minutes) if minutes else Grant()
+    if session and (minutes or tool):
+        other = "--tool" if tool else "--minutes"
+        raise InvalidInputError(f"--session and {other} exclude each other; give only one")
+    if session:
+        grant = Grant("session")
+    elif tool:
+        grant = Grant("tool", minutes or APPROVAL_MINUTES)
+    else:
+        grant = Grant("minutes", minutes) if minutes else Grant()
     _decide(place, ticket, grant, as_json=as_json)
 
 
@@ -133,11 +153,13 @@ def _ask() -> Grant | Denial | None:
         "y": Grant(),
         "m": Grant("minutes"),
         "s": Grant("session"),
+        "t": Grant("tool"),
         "d": Denial(),
         "n": Denial(),
     }
     choice = click.prompt(
-        "Allow once [y], for ten [m]inutes, for this [s]ession, deny [n], or [l]ater",
+        "Allow once [y], for ten [m]inutes, for this [s]ession, any call of this [t]ool for ten"
+        " minutes, deny [n], or [l]ater",
         type=click.Choice([*choices, "l"], case_sensitive=False),
         default="l",
         show_choices=False,
@@ -162,7 +184,8 @@ def _show(ticket: Ticket) -> None:
     click.echo(f"{ticket.ticket}  {state} until {until}: {printable(ticket.text)}")
     name = f"{ticket.kind} {printable(ticket.name)} of {printable(ticket.server)}"
     click.echo(f"    {name}, for {printable(ticket.principal)}")
-    click.echo(f"    {ticket.arguments}")
+    is_whole = ticket.state == "granted" and ticket.lasting == "tool"
+    click.echo(f"    {'any arguments' if is_whole else ticket.arguments}")
 
 
 def _line(ticket: Ticket) -> str:

@@ -37,6 +37,7 @@ class Case:
     asked: datetime
     until: datetime
     has_session: bool
+    has_tool: bool
 
 
 def callers(tokens: TokenStore, beings: Iterable[Being]) -> dict[str, Caller]:
@@ -74,14 +75,19 @@ def _case(ticket: Ticket, caller: Caller) -> Case:
         server=printable(ticket.server),
         name=printable(ticket.name),
         kind=printable(ticket.kind),
-        arguments=ticket.arguments,
+        arguments="any arguments" if _is_whole_tool(ticket) else ticket.arguments,
         why=printable(ticket.text),
         by=printable(ticket.by),
         caller=caller,
         asked=_at(ticket.asked),
         until=_at(ticket.until),
         has_session=ticket.session is not None,
+        has_tool=ticket.tool is not None,
     )
+
+
+def _is_whole_tool(ticket: Ticket) -> bool:
+    return ticket.state == "granted" and ticket.lasting == "tool"
 
 
 def _at(milliseconds: int) -> datetime:

@@ -40,11 +40,11 @@ def _decision(fields: dict[str, str]) -> Grant | Denial:
     match fields.get("decision", ""):
         case "once":
             return Grant()
-        case "minutes":
+        case ("minutes" | "tool") as lasting:
             minutes = fields.get("minutes", "")
             if not (minutes.isascii() and minutes.isdecimal() and len(minutes) < 6):
                 raise InvalidInputError("enter the number of minutes")
-            return Grant("minutes", int(minutes))
+            return Grant(lasting, int(minutes))
         case "session":
             return Grant("session")
         case "deny":

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from nacre.core.lazy_dataclasses import dataclass, replace
-from nacre.firewall.analysis.received_cases import in_case
+from nacre.firewall.analysis.received_cases import LATELY, NEVER, in_case
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import NOWHERE, Rule, Surroundings
 
@@ -44,8 +44,8 @@ def coverage(
     """
     before = after = policy
     if any(rule.reads_origins for rule in policy.rules):
-        before = in_case(policy, tainted=False, lenient=False)
-        after = in_case(policy, tainted=True, lenient=False)
+        before = in_case(policy, NEVER, lenient=False)
+        after = in_case(policy, LATELY, lenient=False)
     reports = tuple(
         _both(_tool(before, server, tool, where), _tool(after, server, tool, where))
         for server, names in sorted(tools.items())

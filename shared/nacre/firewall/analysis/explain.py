@@ -11,7 +11,13 @@ from nacre.firewall.rules.condition import MAY, NO, YES, Condition, PartsConditi
 from nacre.firewall.rules.evaluate import Engine, has_only
 from nacre.firewall.rules.globs.matching import matches
 from nacre.firewall.rules.policy import Policy, is_about, is_well_formed
-from nacre.firewall.rules.received_origins import fits, is_tainted, names
+from nacre.firewall.rules.received_origins import (
+    counting,
+    fits,
+    is_tainted,
+    names,
+    spoken_window,
+)
 from nacre.firewall.rules.rule import (
     NOWHERE,
     ArgumentTest,
@@ -217,17 +223,22 @@ def received_reasons(rule: Rule, received: frozenset[str] | None) -> list[str]:
             for word, value in (
                 ("tainted", rule.tainted is not None),
                 ("origin", bool(rule.received)),
+                ("window", rule.window is not None),
             )
             if value
         ]
         return [f"{word}: what the caller has received before is not known" for word in words]
     reasons = []
+    counts = counting(rule, received)
+    if rule.window is not None:
+        span = spoken_window(rule.window)
+        reasons.append(f"window: it counts for {span} what a client of the Being has received")
     if rule.tainted is not None:
-        external = ", ".join(sorted(filter(_is_external, received))) or "no external server"
+        external = ", ".join(sorted(filter(_is_external, counts))) or "no external server"
         reasons.append(f"tainted: the caller has received results of {external}")
     if rule.received:
         fitting = sorted(
-            origin for origin in received if any(names(glob, origin) for glob in rule.received)
+            origin for origin in counts if any(names(glob, origin) for glob in rule.received)
         )
         kinds = " or ".join(rule.received)
         reasons.append(

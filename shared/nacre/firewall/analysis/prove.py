@@ -18,7 +18,14 @@ from nacre.firewall.analysis.glob_sets import (
     overlap,
 )
 from nacre.firewall.analysis.possible_values import any_text, possible_places, possible_words
-from nacre.firewall.analysis.received_cases import examples, in_case
+from nacre.firewall.analysis.received_cases import (
+    LATELY,
+    NEVER,
+    Case,
+    cases_of,
+    examples,
+    in_case,
+)
 from nacre.firewall.analysis.relative_path_sets import CaughtTexts
 from nacre.firewall.analysis.rule_scope import Scope, text
 from nacre.firewall.enforce.message import DECIDED_METHODS
@@ -75,26 +82,30 @@ def deny_rule(shape: Shape) -> Rule:
 def prove(policy: Policy, shape: Shape, where: Surroundings = NOWHERE) -> Proof:
     """Prove that no call of the shape can be allowed, or find one that is."""
     if not any(rule.reads_origins for rule in policy.rules):
-        return _with_received(_prove(policy, shape, where), policy, shape, where)
-    cases = (False, True) if shape.tainted is None else (shape.tainted,)
+        return _with_received(_prove(policy, shape, where), policy, where, _case(shape))
+    case = _case(shape)
+    cases = cases_of(policy.rules) if case is None else [case]
     proofs = [
         _with_received(
-            _prove(in_case(policy, tainted=case, lenient=True), shape, where),
-            policy,
-            replace(shape, tainted=case),
-            where,
+            _prove(in_case(policy, case, lenient=True), shape, where), policy, where, case
         )
         for case in cases
     ]
     return min(proofs, key=lambda proof: (False, None, True).index(proof.holds))
 
 
-def _with_received(proof: Proof, policy: Policy, shape: Shape, where: Surroundings) -> Proof:
+def _case(shape: Shape) -> Case | None:
+    if shape.tainted is None:
+        return None
+    return LATELY if shape.tainted else NEVER
+
+
+def _with_received(proof: Proof, policy: Policy, where: Surroundings, case: Case | None) -> Proof:
     """Return a proof whose counterexample says what its caller has received."""
     subject = proof.counterexample
     if subject is None or policy.settings.mode == "monitor":
         return proof
-    for received in examples(policy.rules, tainted=shape.tainted):
+    for received in examples(policy.rules, case=case):
         call = subject._replace(received=received)
         if policy.decide(call, where).action == "allow":
             rule = policy.decide(call, where).rule

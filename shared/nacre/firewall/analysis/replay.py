@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeGuard
 
 from nacre.core.errors import InvalidInputError
-from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.analysis.received_cases import examples
 from nacre.firewall.enforce.message import DECIDED_DOWN, DECIDED_UP
 from nacre.firewall.rules.policy import Policy, is_about
@@ -140,7 +140,7 @@ def _deciding(
         if rule.reads_origins and record.received is not None:
             if not fits(rule, record.received):
                 continue
-            rule = replace(rule, tainted=None, received=())
+            rule = rule.for_every_caller()
         if rule.is_unconditional:
             return [*rules, (rule.action, rule.origin)]
         if _may_hold(rule, record.names):

@@ -9,11 +9,12 @@ from typing import Any
 
 from nacre.core.errors import InvalidInputError, NacreError
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.core.origins import origins_in
+from nacre.core.origins import Origin
 from nacre.firewall.enforce import message
 from nacre.firewall.rules.arguments.base_folders import declared
 from nacre.firewall.rules.policy import Policy, is_well_formed
 from nacre.firewall.rules.profile import Profile
+from nacre.firewall.rules.received_origins import read_aged
 from nacre.firewall.rules.rule import ACTIONS, NOWHERE, Action, Decision, Subject, Surroundings
 
 _KEYS = frozenset(("method", "params", "server", "expected", "where", "description", "received"))
@@ -85,7 +86,9 @@ def read_received(value: Any) -> frozenset[str]:
         raise InvalidInputError(
             "'received' must be a list of origins, such as [\"external:web\"]; [] is none"
         )
-    return frozenset(map(str, origins_in(value)))
+    for text in value:
+        Origin.parse(read_aged(text)[0])
+    return frozenset(value)
 
 
 def decide(call: DescribedCall, policy: Policy, profile: Profile | None = None) -> Decision:

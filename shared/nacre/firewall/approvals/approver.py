@@ -4,13 +4,17 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.firewall.rules.received_origins import is_tainted
+from nacre.core.origins import external
+from nacre.firewall.rules.received_origins import EXTERNAL, recent_kinds, recent_origins
 from nacre.firewall.rules.rule import Decision, Subject
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """One call that a rule wants approved.
+    """One call that needs an approval. `rule` is the rule that asks about all calls of its tool.
+
+    It is None if something else asks, such as a limit, and for all but tools of other servers: each
+    change of who a Being is needs an approval of its own.
 
     The approval is bound to the principal, the server, the subject, the digest of the
     arguments and the digest of the policy: a call that differs in one of them is a different call.
@@ -21,14 +25,35 @@ class ApprovalRequest:
     arguments_sha256: str
     policy: str
     decision: Decision
+    rule: str | None = None
 
     def binding(self) -> tuple[str, ...]:
         """Return the values that an approval is bound to."""
         subject = self.subject
         kind_and_name = (subject.server, subject.kind, subject.name)
         # An approval from before untrusted content came in says nothing about the time after it.
-        tainted = ("tainted",) if is_tainted(subject.received or ()) else ()
-        return (self.principal, *kind_and_name, self.arguments_sha256, self.policy, *tainted)
+        kinds = recent_kinds(subject.received or ())
+        recent = ["tainted" if kind == EXTERNAL else kind for kind in kinds]
+        return (self.principal, *kind_and_name, self.arguments_sha256, self.policy, *recent)
+
+    def tool_binding(self) -> tuple[str, ...] | None:
+        """Return the values that an approval of the whole tool is bound to.
+
+        None if only this call can be approved. Content that another server sends afterwards ends
+        such an approval.
+        """
+        if self.rule is None:
+            return None
+        subject = self.subject
+        others = recent_origins(subject.received or ()) - {str(external(subject.server))}
+        return (
+            self.principal,
+            subject.server,
+            subject.name,
+            self.policy,
+            self.rule,
+            *sorted(others),
+        )
 
 
 @dataclass(frozen=True, slots=True)

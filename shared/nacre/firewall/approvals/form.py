@@ -13,13 +13,22 @@ from nacre.protocol.large_calls import LargeArguments
 ONCE = "allow once"
 MINUTES = f"allow for {APPROVAL_MINUTES} minutes"
 SESSION = "allow for this session"
+TOOL = f"allow any call of this tool for {APPROVAL_MINUTES} minutes"
 DENY = "deny"
-_LASTING: Mapping[str, Lasting] = {ONCE: "once", MINUTES: "minutes", SESSION: "session"}
+_LASTING: Mapping[str, Lasting] = {
+    ONCE: "once",
+    MINUTES: "minutes",
+    SESSION: "session",
+    TOOL: "tool",
+}
 
 
 def question(request: ApprovalRequest, arguments: str, *, has_session: bool) -> dict[str, Any]:
     """Return the parameters of `elicitation/create`."""
-    choices = [ONCE, MINUTES, *([SESSION] if has_session else []), DENY]
+    has_tool = request.tool_binding() is not None
+    choices = [ONCE, MINUTES, *([SESSION] * has_session), *([TOOL] * has_tool), DENY]
+    counts = "The answer counts for this call with these arguments"
+    counts += ", unless you allow any call." if has_tool else "."
     subject = request.subject
     return {
         "mode": "form",
@@ -34,7 +43,7 @@ def question(request: ApprovalRequest, arguments: str, *, has_session: bool) -> 
                 "decision": {
                     "type": "string",
                     "title": "May this call be made?",
-                    "description": "The answer counts for this call with these arguments.",
+                    "description": counts,
                     "enum": choices,
                 }
             },

@@ -1,6 +1,7 @@
 """Approvals: a person allows one exact call in time, and the approval is used up.
 
-An approval counts for one principal, server, tool, set of arguments and policy. The client asks
+An approval counts for one principal, server, tool, set of arguments and policy; one of the whole
+tool counts for any arguments, for some minutes and while the same rule asks. The client asks
 its user, if the policy trusts that person; the owner can always answer with the command
 `nacre approvals`. If nobody answers, the call is denied.
 """
@@ -36,7 +37,14 @@ from nacre.firewall.approvals.approver import (
     Waiting,
 )
 from nacre.firewall.approvals.form import chosen_duration, question, shown_arguments
-from nacre.firewall.approvals.store import ApprovalStore, Lasting, Ticket, digest_of, ticket_of
+from nacre.firewall.approvals.store import (
+    ApprovalStore,
+    Lasting,
+    Ticket,
+    digest_of,
+    ticket_of,
+    tool_digest_of,
+)
 from nacre.firewall.rules.sections import Settings
 from nacre.firewall.suggested_commands import Commands
 from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Absent, Compare, Item, Key, Table
@@ -49,7 +57,7 @@ _SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """An approval: once, for some minutes, or for the session."""
+    """An approval: once, for some minutes, for the session, or of the tool for some minutes."""
 
     lasting: Lasting = "once"
     minutes: int = APPROVAL_MINUTES
@@ -129,6 +137,8 @@ class Approvals:
         lasting = chosen_duration(result)
         if lasting == "session" and self._session is None:
             lasting = None
+        if lasting == "tool" and approval.tool is None:
+            lasting = None
         if lasting is None:
             self._store.answer(approval, denied(approval, "form", now), now)
             return _denied(request)
@@ -161,7 +171,12 @@ class Approvals:
         return self._settings().approver == "user"
 
     def _known(self, request: ApprovalRequest, now: int) -> Ticket | Granted | Refused | None:
-        for ticket in self._store.read(digest_of(request), self._session, now):
+        tool = tool_digest_of(request)
+        tickets = self._store.read(digest_of(request), self._session, now, tool=tool)
+        has_tool = any(ticket.lasting == "tool" and ticket.state == "granted" for ticket in tickets)
+        for ticket in tickets:
+            if ticket.state == "open" and has_tool:
+                continue
             if ticket.state == "open":
                 return ticket
             if ticket.state == "denied":
@@ -194,6 +209,7 @@ class Approvals:
             rule=request.decision.rule,
             text=request.decision.text,
             session=self._session,
+            tool=tool_digest_of(request),
         )
         if self._store.open(ticket, now):
             return ticket
@@ -250,6 +266,11 @@ class Desk:
             if decision.lasting == "session" and current.session is None:
                 raise InvalidInputError(
                     f"{ticket} was asked where there are no sessions; give --minutes instead"
+                )
+            if decision.lasting == "tool" and current.tool is None:
+                raise InvalidInputError(
+                    f"{ticket} was not asked by a rule about this tool, so only this call can be "
+                    "allowed"
                 )
             answer = granted(current, decision, by, now)
         else:
@@ -325,6 +346,7 @@ def granted(ticket: Ticket, grant: Grant, by: str, now: int) -> Ticket:
     seconds = {
         "once": APPROVAL_USE_SECONDS,
         "minutes": grant.minutes * 60,
+        "tool": grant.minutes * 60,
         "session": APPROVAL_SESSION_SECONDS,
     }[grant.lasting]
     return replace(

@@ -1,5 +1,7 @@
 """Stored approvals: one item for each exact call that somebody is asked about.
 
+An approval of a whole tool is another item.
+
 The key of the item is the digest of the values that an approval is bound to, so a call that
 differs in one argument finds nothing. Each change names the state that it starts from, so only
 one of several simultaneous changes succeeds.
@@ -32,10 +34,13 @@ from nacre.ports.items.table import (
 )
 
 State = Literal["open", "granted", "denied"]
-Lasting = Literal["once", "minutes", "session"]
+Lasting = Literal["once", "minutes", "session", "tool"]
+"""How far an approval goes: `tool` is for some minutes, and for any arguments."""
+
 
 _CALL = "C#"
 _SESSION = "S#"
+_TOOL = "T#"
 _HINT = 8  # characters of the digest that a ticket starts with
 _SCHEMA = 1
 # A ticket that ends later than this was stored before the clock was set back.
@@ -46,7 +51,8 @@ _MAX_MS = (MAX_APPROVAL_MINUTES * 60 + CLOCK_TOLERANCE_SECONDS) * 1000
 class Ticket:
     """One call and the state of its approval; times are milliseconds since 1970.
 
-    `arguments` are as a person sees them. `until` ends the ticket in any state.
+    `arguments` are as a person sees them. `until` ends the ticket in any state. `tool` is the
+    digest for an approval of the whole tool, if it can be given.
     """
 
     ticket: str
@@ -66,6 +72,7 @@ class Ticket:
     lasting: Lasting | None = None
     session: str | None = None
     by: str = ""
+    tool: str | None = None
 
     @property
     def approval(self) -> str:
@@ -81,6 +88,14 @@ def digest_of(request: ApprovalRequest) -> str:
     return hashlib.sha256(canonical(list(request.binding()))).hexdigest()
 
 
+def tool_digest_of(request: ApprovalRequest) -> str | None:
+    """Return the digest that an approval of the whole tool is bound to; None if none is."""
+    binding = request.tool_binding()
+    if binding is None:
+        return None
+    return hashlib.sha256(canonical(["tool", *binding])).hexdigest()
+
+
 def ticket_of(digest: str, random_part: str) -> str:
     """Return the name of a question: the start of the call's digest, and a random part."""
     return f"{digest[:_HINT]}-{random_part}"
@@ -93,11 +108,15 @@ class ApprovalStore:
         self._table = table
         self._partition = f"AP#{scope}"
 
-    def read(self, digest: str, session: str | None, now: int) -> list[Ticket]:
-        """Return the tickets in force for a call, those of its session first."""
+    def read(
+        self, digest: str, session: str | None, now: int, *, tool: str | None = None
+    ) -> list[Ticket]:
+        """Return the tickets in force for a call, of its session first and its tool last."""
         keys = [self._key(digest, None)]
         if session is not None:
             keys.insert(0, self._key(digest, session))
+        if tool is not None:
+            keys.append(self._tool_key(tool))
         items = self._table.get_many(keys)
         tickets = [_ticket(items[key]) for key in keys if key in items]
         return [ticket for ticket in tickets if _is_in_force(ticket, now)]
@@ -122,8 +141,8 @@ class ApprovalStore:
 
     def answer(self, ticket: Ticket, decided: Ticket, now: int) -> bool:
         """Replace a question by its answer; return False if the question has changed meanwhile."""
-        if decided.lasting == "session" and decided.state == "granted":
-            # After a crash in between, the session is asked again.
+        if decided.lasting in ("session", "tool") and decided.state == "granted":
+            # After a crash in between, somebody is asked again.
             if not self._remove(ticket, ticket.state, now):
                 return False
             self._table.put(self._item(decided))
@@ -149,7 +168,7 @@ class ApprovalStore:
 
     def find(self, name: str, now: int) -> Ticket | None:
         """Return the ticket with this name, or None."""
-        for prefix in (f"{_CALL}{name[:_HINT]}", _SESSION):
+        for prefix in (f"{_CALL}{name[:_HINT]}", _SESSION, _TOOL):
             for ticket in self._tickets(prefix):
                 if ticket.ticket == name and _is_in_force(ticket, now):
                     return ticket
@@ -165,7 +184,7 @@ class ApprovalStore:
     def _tickets(self, prefix: str) -> Iterator[Ticket]:
         keys = Range(prefix=prefix) if prefix else None
         for item in every_item(self._table, self._partition, keys=keys, at_once=100):
-            if str(item["sk"]).startswith((_CALL, _SESSION)):
+            if str(item["sk"]).startswith((_CALL, _SESSION, _TOOL)):
                 yield _ticket(item)
 
     def _remove(self, ticket: Ticket, state: State, now: int) -> bool:
@@ -186,12 +205,17 @@ class ApprovalStore:
         )
 
     def _key_of(self, ticket: Ticket) -> Key:
+        if ticket.lasting == "tool" and ticket.tool is not None:
+            return self._tool_key(ticket.tool)
         return self._key(ticket.digest, ticket.session if ticket.lasting == "session" else None)
 
     def _key(self, digest: str, session: str | None) -> Key:
         if session is None:
             return Key(self._partition, f"{_CALL}{digest}")
         return Key(self._partition, f"{_SESSION}{session}#{digest}")
+
+    def _tool_key(self, digest: str) -> Key:
+        return Key(self._partition, f"{_TOOL}{digest}")
 
     def _item(self, ticket: Ticket) -> Item:
         key = self._key_of(ticket).attributes()

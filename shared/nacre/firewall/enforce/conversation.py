@@ -162,7 +162,7 @@ class Conversation:
 
     def with_received(self, subject: Subject) -> Subject:
         """Return a subject with what its client has received, if a rule depends on that."""
-        return self.judge.with_received(subject, lambda: self.received.origins)
+        return self.judge.with_received(subject, lambda _: self.received.origins)
 
     def hand_over(self) -> None:
         """Remember that the client has received a result of the server."""

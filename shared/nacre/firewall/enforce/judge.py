@@ -19,7 +19,7 @@ from nacre.firewall.audit.entry import AuditEntry, Direction, Outcome, Record
 from nacre.firewall.content.digests import arguments_sha256, masked_name, shape
 from nacre.firewall.enforce.large_calls import known_decision
 from nacre.firewall.policies.live_policy import PolicySource
-from nacre.firewall.rules.policy import Policy, names_tool
+from nacre.firewall.rules.policy import Policy, asking_rule, names_tool
 from nacre.firewall.rules.rule import NOWHERE, Action, Decision, Kind, Subject, Surroundings
 from nacre.firewall.suggested_commands import Commands
 
@@ -217,14 +217,23 @@ class Judge:
         return self.source.current()
 
     def with_received(
-        self, subject: Subject, received: Callable[[], frozenset[str] | None]
+        self,
+        subject: Subject,
+        received: Callable[[tuple[bool, int]], frozenset[str] | None],
+        *,
+        reads_arguments: bool = False,
     ) -> Subject:
-        """Return a subject with what its caller has received, if a rule depends on that."""
+        """Return a subject with what its caller has received, if a rule depends on that.
+
+        `received` gets the windows of such rules. With `reads_arguments` only those rules count
+        that may match the arguments.
+        """
         try:
-            reads = self._reads_origins(self.policy(), subject)
+            engine = self.policy().engine(self.where)
+            windows = engine.windows(subject, reads_arguments=reads_arguments)
         except Exception:  # noqa: BLE001 - the decision itself fails too, and the call is denied
             return subject
-        return subject._replace(received=received()) if reads else subject
+        return subject._replace(received=received(windows)) if any(windows) else subject
 
     def rule(self, call: Call) -> Ruling:
         """Decide, get an approval if one is needed, and record it."""
@@ -245,6 +254,7 @@ class Judge:
         except Exception as error:  # noqa: BLE001 - no failure may let a call pass
             self.tell(f"a decision failed ({type(error).__name__}), so the call was denied")
             decision = _FAULT
+        ruled = decision
         if call.needs_name and decision.action == "allow" and not names_tool(policy, decision):
             call.doubt = call.doubt or _UNNAMED
         if call.objection is not None:
@@ -263,6 +273,7 @@ class Judge:
             arguments_sha256(call.subject.arguments),
             policy.digest,
             decision,
+            asking_rule(policy, call.subject, decision) if decision is ruled else None,
         )
         return self._approved(call, policy, request, self._attempt(request, approve))
 

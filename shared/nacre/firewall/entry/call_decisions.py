@@ -16,6 +16,7 @@ from nacre.firewall.entry.caller_judges import CallerJudges, call_by
 from nacre.firewall.entry.mounted_servers import NAMED_BY, Kind, Mounts, Place
 from nacre.firewall.rules.rule import NO_PATHS, Subject
 from nacre.protocol.context import Context
+from nacre.protocol.large_calls import LargeArguments
 from nacre.protocol.versions import MODERN
 
 if TYPE_CHECKING:
@@ -57,7 +58,12 @@ class CallDecisions:
         received = self._received
         if received is None:
             return subject
-        return judge.with_received(subject, lambda: received().before(context))
+        return judge.with_received(
+            subject,
+            lambda windows: received().before(context, windows),
+            # Large arguments are read in another process.
+            reads_arguments=type(subject.arguments) is not LargeArguments,
+        )
 
     async def ruled(
         self,

@@ -4,9 +4,13 @@ An item says that one holder has received content of one origin, and when. It is
 once in a window, by a conditional write, so it counts for at least one window after the last
 result, and for at most two. In a conversation that the wire names it counts for a day, because a
 model still reads what it was given before.
+
+For rules with a window, another item says when any client of the Being has received content of an
+origin. There is one for each origin, so that no window makes the store grow with tokens or calls.
 """
 
 import hashlib
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -14,6 +18,7 @@ from nacre.core.bounded_cache import BoundedCache
 from nacre.core.errors import ConditionFailedError
 from nacre.core.limits import (
     CLOCK_TOLERANCE_SECONDS,
+    MAX_WINDOW_HOURS,
     RECEIVED_CONVERSATION_SECONDS,
     RECEIVED_SECONDS,
 )
@@ -35,6 +40,7 @@ from nacre.ports.untrusted_results import Holder
 _SCHEMA = 1
 _REMEMBERED = 4096  # notes that this process need not write again
 _SHORT = 32  # characters of a digest
+_LONGEST = MAX_WINDOW_HOURS * 3600 + RECEIVED_SECONDS
 
 
 def received_partition(being_id: str) -> str:
@@ -62,19 +68,30 @@ def notes_of(table: Table, holder: Holder) -> list[ReceivedNote]:
 
 
 class NotedResults:
-    """Notes results in a table, for all processes that use it."""
+    """Notes results in a table, for all processes that use it.
 
-    def __init__(self, table: Table) -> None:
+    `has_windows` tells whether a rule for the clients of a Being has a window.
+    """
+
+    def __init__(self, table: Table, has_windows: Callable[[str], bool] = lambda _: False) -> None:
         self._table = table
+        self._has_windows = has_windows
         self._noted: BoundedCache[tuple[Holder, Origin], int] = BoundedCache(_REMEMBERED)
 
     def note(self, holder: Holder, origin: Origin, at: datetime) -> None:
         """Note that a holder receives content of an origin; raises UnavailableError."""
+        if self._has_windows(holder.being_id):
+            self._note(_anybody(holder.being_id), origin, at)
+        self._note(holder, origin, at)
+
+    def _note(self, holder: Holder, origin: Origin, at: datetime) -> None:
         now = int(at.timestamp())
         if _is_current(self._noted.get((holder, origin)), now):
             return
         key = _key(holder, origin)
         lasting = 2 * RECEIVED_SECONDS
+        if holder == _anybody(holder.being_id):
+            lasting = _LONGEST
         if holder.conversation is not None:
             lasting = max(lasting, RECEIVED_CONVERSATION_SECONDS)
         item: Item = {
@@ -107,6 +124,21 @@ class NotedResults:
         return frozenset(
             Origin.parse(str(item["origin"])) for item in items if _counts(item, holder, now)
         )
+
+    def times(self, being_id: str, at: datetime) -> Mapping[Origin, int]:
+        """Return when clients of a Being received each origin; raises UnavailableError."""
+        latest = int(at.timestamp())
+        items = every_item(
+            self._table,
+            received_partition(being_id),
+            keys=Range(prefix=_prefix(_anybody(being_id))),
+        )
+        return {Origin.parse(str(item["origin"])): min(_time(item), latest) for item in items}
+
+
+def _anybody(being_id: str) -> Holder:
+    """Return the holder that stands for all clients of a Being; no token has this id."""
+    return Holder(being_id, "")
 
 
 def _counts(item: Item, holder: Holder, now: int) -> bool:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from nacre.core.errors import NacreError
 from nacre.core.origins import external, texts_of
+from nacre.firewall.rules.received_origins import HOUR, aged
 from nacre.firewall.rules.rule import NOTHING
 from nacre.protocol.holder import holder_of
 
@@ -25,15 +26,28 @@ class ReceivedResults:
         self._ledger = ledger
         self._clock = clock
 
-    def before(self, context: "Context") -> frozenset[str] | None:
-        """Return the origins of what a caller has received, None if nobody can tell now."""
+    def before(self, context: "Context", windows: tuple[bool, int]) -> frozenset[str] | None:
+        """Return the origins of what a caller has received, None if nobody can tell now.
+
+        `windows` are those of the rules about its call: whether one has none, and the longest.
+        """
         holder = holder_of(context)
         if holder is None:
             return NOTHING
+        asks_lately, hours = windows
+        texts: set[str] = set()
         try:
-            return frozenset(texts_of(self._ledger().origins(holder, self._clock())))
+            now = self._clock()
+            if asks_lately:
+                texts.update(texts_of(self._ledger().origins(holder, now)))
+            if hours:
+                seconds = now.timestamp()
+                for origin, at in self._ledger().times(holder.being_id, now).items():
+                    if seconds - at < (hours + 1) * HOUR and str(origin) not in texts:
+                        texts.add(aged(str(origin), seconds - at))
         except NacreError:
             return None
+        return frozenset(texts)
 
     def note(self, server: str, policy: "Policy", context: "Context") -> None:
         """Note that a caller receives content of a server; raises UnavailableError."""

@@ -109,7 +109,8 @@ def _compact(rule: Rule) -> list[Any]:
     received: list[Any] = []
     if rule.reads_origins:
         only = only or [None]
-        received = [rule.tainted, list(rule.received)]
+        window = [] if rule.window is None else [rule.window]
+        received = [rule.tainted, list(rule.received), *window]
     return [
         *(rule.number, rule.action, rule.name, rule.kind, rule.server),
         *([_compact_test(test) for test in rule.tests], rule.description, rule.origin),
@@ -133,6 +134,7 @@ def _rule(fields: list[Any]) -> Rule:
         *(number, action, name, kind, server, loaded, description, origin, only),
         tainted=tainted,
         received=received,
+        window=rest[3] if len(rest) > 3 else None,
     )
 
 

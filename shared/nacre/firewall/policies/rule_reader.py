@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nacre.core.lazy_dataclasses import replace
-from nacre.core.limits import MAX_JSON_DEPTH
+from nacre.core.limits import MAX_JSON_DEPTH, MAX_WINDOW_HOURS
 from nacre.firewall.policies.value_reader import SHOWN, Reader, kind_of_value, shown, suggestion
 from nacre.firewall.rules.arguments.sql_statement import VERBS
 from nacre.firewall.rules.policy import kind_of
@@ -15,7 +15,8 @@ from nacre.firewall.rules.rule import ACTIONS, Action, ArgumentTest, Kind, Match
 
 _ABOUT = ("tool", "method", "resource", "prompt")
 CALL_KEYS = (*_ABOUT, "server", "args", "only_args", "ignore_case", "description")
-_RECEIVED = ("tainted", "origin")
+_RECEIVED = ("tainted", "origin", "window")
+_WINDOW = re.compile(r"([0-9]{1,4}) (hour|day)s?")
 _MATCHERS: tuple[Matcher, ...] = ("every_address", "one_command", "one_statement")
 _ARGUMENT = ("glob", *_MATCHERS, "optional")
 _HOME_VARIABLE = re.compile(r"^(?:\$HOME|\$\{HOME\})(?=/|$)")
@@ -39,7 +40,8 @@ class RuleReader(Reader):
         rule = self.calls(table, action, self.rule, f"rule {self.rule}")
         if not any(key in table for key in _RECEIVED):
             return rule
-        return replace(rule, tainted=self._tainted(table), received=self._received(table))
+        tainted, received = self._tainted(table), self._received(table)
+        return replace(rule, tainted=tainted, received=received, window=self._window(table))
 
     def calls(self, table: Mapping[str, Any], action: Action, number: int, origin: str) -> Rule:
         """Return the rule that matches the calls which a table describes."""
@@ -199,6 +201,26 @@ class RuleReader(Reader):
             if colon:
                 self.glob(name, f"the name in origin '{kind}:'")
         return patterns
+
+    def _window(self, table: Mapping[str, Any]) -> int | None:
+        """Return for how many hours something counts that a client of the Being has received."""
+        if "window" not in table:
+            return None
+        if "tainted" not in table and "origin" not in table:
+            raise self.error(
+                "window is about what was received, and the rule asks for nothing received",
+                "write tainted or origin too",
+            )
+        window = table["window"]
+        parts = _WINDOW.fullmatch(window) if isinstance(window, str) else None
+        hours = int(parts[1]) * (24 if parts[2] == "day" else 1) if parts else 0
+        if not 1 <= hours <= MAX_WINDOW_HOURS:
+            given = shown(window) if isinstance(window, str) else kind_of_value(window)
+            raise self.error(
+                f"window is {given}",
+                f"write hours or days, at most {MAX_WINDOW_HOURS // 24} days, such as '7 days'",
+            )
+        return hours
 
     def _values(self, value: Any, label: str) -> tuple[Scalar, ...]:
         if not isinstance(value, list):

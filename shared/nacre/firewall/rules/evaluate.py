@@ -4,7 +4,7 @@
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from nacre.core.bounded_cache import BoundedCache
@@ -46,13 +46,17 @@ class CallValues:
 class Candidates:
     """The positions of the rules about one tool, in order, with an index of their paths.
 
-    `named` are the arguments that rules about paths name.
+    `named` are the arguments that rules about paths name, and `asking` the positions of the rules
+    that may depend on what was received before a call.
     """
 
-    __slots__ = ("_always", "_indexes", "has_indexes", "named", "positions")
+    __slots__ = ("_always", "_indexes", "asking", "has_indexes", "named", "positions")
 
-    def __init__(self, positions: Sequence[int], conditions: Conditions) -> None:
+    def __init__(
+        self, positions: Sequence[int], conditions: Conditions, asking: tuple[int, ...]
+    ) -> None:
         self.positions = tuple(positions)
+        self.asking = asking
         self.named = frozenset(
             condition.keys[-1]
             for position in positions
@@ -201,8 +205,29 @@ class Engine:
 
     def reads_origins(self, kind: Kind, name: str, server: str) -> bool:
         """Tell whether a rule about calls of this name depends on what the caller has received."""
-        reads = self._reads_origins
-        return any(reads[position] for position in self.candidates(kind, name, server).positions)
+        return bool(self.candidates(kind, name, server).asking)
+
+    def windows(self, subject: Subject, *, reads_arguments: bool) -> tuple[bool, int]:
+        """Return the windows of the rules by which received content may decide about a call.
+
+        That is whether such a rule has no window, and the longest one, else 0. With
+        `reads_arguments` only rules that may match the arguments count.
+        """
+        kind, name, server, arguments, paths, _ = subject
+        candidates = self.candidates(kind, name, server)
+        asking: Sequence[int] = candidates.asking
+        if asking and reads_arguments and all(self.conditions[position] for position in asking):
+            values = CallValues(arguments, self.where_of(server))
+            named = candidates.named | paths
+            asking = [position for position in asking if self._may_hold(position, values, named)]
+        windows = [self.rules[position].window for position in asking]
+        return None in windows, max(filter(None, windows), default=0)
+
+    def _may_hold(self, position: int, values: CallValues, named: frozenset[str]) -> bool:
+        return all(
+            condition.holds(values.at(condition.keys), named) != NO
+            for condition in self.conditions[position]
+        )
 
     def may_pass(self, kind: Kind, name: str, server: str) -> bool:
         """Tell whether a call of this name could be allowed or asked about with some arguments."""
@@ -221,9 +246,18 @@ class Engine:
         positions = self._names.positions(kind, name, server)
         candidates = self._selections.get(positions)
         if candidates is None:
-            candidates = Candidates(positions, self.conditions)
+            candidates = Candidates(positions, self.conditions, self._asking(positions))
             self._selections[positions] = candidates
         return candidates
+
+    def _asking(self, positions: Iterable[int]) -> tuple[int, ...]:
+        asking = []
+        for position in positions:
+            if self._reads_origins[position]:
+                asking.append(position)
+            elif self.rules[position].is_unconditional:  # no later rule decides
+                break
+        return tuple(asking)
 
 
 def _prompt(rule: Rule) -> Decision:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.errors import UnknownProfileError
 from nacre.core.lazy_dataclasses import dataclass, field
+from nacre.core.own_server_name import OWN
 from nacre.firewall.rules.globs.glob import PrefixIndex, is_literal
 from nacre.firewall.rules.globs.matching import matches
 from nacre.firewall.rules.rule import NOWHERE, Decision, Kind, Rule, Subject, Surroundings
@@ -104,6 +105,14 @@ def names_tool(policy: "Policy", decision: Decision) -> bool:
     return False
 
 
+def asking_rule(policy: "Policy", subject: Subject, decision: Decision) -> str | None:
+    """Return the name of the rule that asks about a call of another server's tool, or None."""
+    if subject.kind != "tool" or subject.server == OWN:
+        return None
+    asking = (rule for rule in policy.rules if rule.action == "prompt")
+    return next((rule.origin for rule in asking if rule.number == decision.rule), None)
+
+
 def plain(name: str) -> str:
     """Return a tool's name as a person reads it: compatible characters, none invisible."""
     if name.isascii():
@@ -156,6 +165,12 @@ class Policy:
             if profile.name == name:
                 return profile
         raise UnknownProfileError
+
+    @property
+    def has_windows(self) -> bool:
+        """True if a rule, also of a profile, counts what any client of the Being has received."""
+        policies = (self, *(profile.policy for profile in self.profiles))
+        return any(rule.window is not None for policy in policies for rule in policy.rules)
 
     def decide(self, subject: Subject, where: Surroundings = NOWHERE) -> Decision:
         """Return the decision about a call to a server at `where`."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.lazy_dataclasses import dataclass, replace
 
 Action = Literal["allow", "deny", "prompt"]
 Kind = Literal["tool", "method"]
@@ -22,7 +22,8 @@ class Subject(NamedTuple):  # built for each call; a dataclass takes five times 
     `server` is the name from our own configuration, never the one that the server claims.
     Numbers among the arguments may be `arguments.JsonNumber`, which keeps the text that
     was received. `paths` are the arguments that the tool's schema declares as paths.
-    `received` are the origins of what the caller has received before, None if nobody knows.
+    `received` are the origins of what the caller has received before, as `received_origins`
+    writes them, None if nobody knows.
     """
 
     kind: Kind
@@ -93,7 +94,8 @@ class Rule:
 
     With `only`, it matches only calls that have no other arguments than these. With `tainted` it
     matches only callers that have received results of external servers, or none of them, and
-    with `received` only those that have received something of one of these origins.
+    with `received` only those that have received something of one of these origins. With a
+    `window`, in hours, that counts which any client of the Being has received so recently.
     """
 
     number: int
@@ -107,6 +109,7 @@ class Rule:
     only: tuple[str, ...] | None = None
     tainted: bool | None = None
     received: tuple[str, ...] = ()
+    window: int | None = None
 
     @property
     def is_unconditional(self) -> bool:
@@ -117,6 +120,10 @@ class Rule:
     def reads_origins(self) -> bool:
         """True if the rule depends on what its caller has received before."""
         return self.tainted is not None or bool(self.received)
+
+    def for_every_caller(self) -> "Rule":
+        """Return the same rule without its words about what the caller has received."""
+        return replace(self, tainted=None, received=(), window=None)
 
 
 @dataclass(frozen=True, slots=True)
