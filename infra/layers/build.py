@@ -55,6 +55,7 @@ LAPTOP_ONLY = (
     "nacre.firewall.wrap",
     "nacre.wiring.features.confine",
     "nacre.wiring.features.evaluation",
+    "nacre.wiring.features.past_recall",
     "nacre.wiring.features.wrap",
     "nacre.wiring.laptop",
     "nacre.wiring.laptop_backups",

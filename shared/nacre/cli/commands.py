@@ -85,6 +85,10 @@ COMMANDS = {
         "operate.restore:restore",
         "Create a data folder from FILE, which 'nacre backup' wrote.",
     ),
+    "recall": (
+        "memory.recall:recall",
+        "Show what a Being recalls for MESSAGE, now or as of a past time.",
+    ),
     "vouch": ("memory.vouch:vouch", "Vouch for the text of a memory, whoever reported it."),
     "why": (
         "memory.why:why",

@@ -64,6 +64,7 @@ class StackPorts:
     holders = None
     screening = None
     confine = None
+    memory_changes = None
 
     def __init__(
         self,
@@ -109,6 +110,11 @@ class StackPorts:
     @property
     def non_durable_data(self) -> "DynamoTable":
         """The same table; DynamoDB has no cheaper writes."""
+        return self.data
+
+    @property
+    def unrecorded_data(self) -> "DynamoTable":
+        """The same table: a stack records no changes of memories."""
         return self.data
 
     @lazy

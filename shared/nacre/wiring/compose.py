@@ -301,13 +301,14 @@ class Home:
 
         ports = self.ports
         return Eraser(
-            ports.data,
+            ports.unrecorded_data,
             self.leases,
             lambda: self.index_work,
             lambda: ports.residue,
             lambda being_id: whole_results(ports).erase(being_id),
             clock=ports.clock,
             rng=ports.rng,
+            changes=ports.memory_changes,
         )
 
     # Calls of clients.

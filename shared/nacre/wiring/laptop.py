@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nacre.adapters.processes import Processes
     from nacre.adapters.screening.process_pool import ScreeningProcesses
     from nacre.adapters.sqlite.dead_letters import SqliteDeadLetters
+    from nacre.adapters.sqlite.memory_changes import SqliteMemoryChanges
     from nacre.adapters.sqlite.residue import SqliteResidue
     from nacre.being.orders.order.request import OrderLimits
     from nacre.firewall.audit.log import AuditTrail
@@ -69,7 +70,9 @@ class LaptopPorts:
         self.clock = clock
         self.fetches_documents = fetches_documents
         self.database = SqliteDatabase(self.folder / DATABASE)
-        self.data = SqliteTable(self.database, "data", now=clock)
+        self.data = SqliteTable(
+            self.database, "data", now=clock, changes=lambda: self.memory_changes
+        )
         self.token_items = SqliteTable(self.database, "tokens", now=clock)
 
     @lazy
@@ -89,7 +92,28 @@ class LaptopPorts:
     @lazy
     def non_durable_data(self) -> SqliteTable:
         """The items of `data`, for writes that need not wait for the disk."""
-        return SqliteTable(self.database, "data", now=self.clock, durable=False)
+        return SqliteTable(
+            self.database,
+            "data",
+            now=self.clock,
+            durable=False,
+            changes=lambda: self.memory_changes,
+        )
+
+    @lazy
+    def memory_changes(self) -> "SqliteMemoryChanges":
+        """The record of changes of memories."""
+        from nacre.adapters.sqlite.memory_changes import SqliteMemoryChanges
+
+        return SqliteMemoryChanges(self.database)
+
+    @lazy
+    def unrecorded_data(self) -> SqliteTable:
+        """The items of `data`, for writes that the record of changes leaves out."""
+        from nacre.adapters.sqlite.memory_changes import SqliteMemoryChanges
+
+        unrecorded = SqliteMemoryChanges(self.database, keeps=False)
+        return SqliteTable(self.database, "data", now=self.clock, changes=lambda: unrecorded)
 
     def read(self, key: tuple[str, str]) -> "Item | None":
         """Return an item of `data`."""

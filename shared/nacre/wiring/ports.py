@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nacre.ports.health import Health
     from nacre.ports.items.table import Item, Table
     from nacre.ports.media_links import MediaLinks
+    from nacre.ports.memory_changes import MemoryChanges
     from nacre.ports.processes import Holders
     from nacre.ports.queue import Queue
     from nacre.ports.residue import Residue
@@ -91,6 +92,16 @@ class Ports(Protocol):
     @property
     def non_durable_data(self) -> "Table":
         """The same items, for writes that may be lost and can be repeated."""
+        ...
+
+    @property
+    def unrecorded_data(self) -> "Table":
+        """The same items, for writes that are no history: those of an erasing command."""
+        ...
+
+    @property
+    def memory_changes(self) -> "MemoryChanges | None":
+        """The record of changes of memories; None where none is kept."""
         ...
 
     @property

@@ -2,8 +2,8 @@
 
 import sqlite3
 import threading
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from nacre.adapters.items.checked_table import CheckedTable
 from nacre.adapters.items.item_query import Query, decode_cursor, encode_cursor
@@ -14,6 +14,7 @@ from nacre.adapters.sqlite.purging import is_brief, safe_moment
 from nacre.core.clock import Clock, system_clock
 from nacre.ports.items.table import (
     Change,
+    Check,
     Condition,
     Delete,
     Item,
@@ -24,6 +25,9 @@ from nacre.ports.items.table import (
     Value,
     Write,
 )
+
+if TYPE_CHECKING:
+    from nacre.adapters.sqlite.memory_changes import SqliteMemoryChanges
 
 _LIVE = "(expires_at IS NULL OR expires_at > ?)"
 _COLUMNS = (
@@ -37,7 +41,8 @@ _PURGE_ITEMS = 200  # how many one write removes, so that it stays short
 class SqliteTable(CheckedTable):
     """A Table in one of the database's two tables.
 
-    Without `durable`, a write is acknowledged before it is on disk.
+    Without `durable`, a write is acknowledged before it is on disk. `changes`, if given, opens
+    the record of changes of memories, with the first write of a Being's item.
     """
 
     _keys_at_once = 400  # two variables each, below SQLite's oldest limit of 999
@@ -49,8 +54,11 @@ class SqliteTable(CheckedTable):
         *,
         now: Clock = system_clock,
         durable: bool = True,
+        changes: "Callable[[], SqliteMemoryChanges] | None" = None,
     ) -> None:
         self._database = database
+        self._open_changes = changes
+        self._changes: SqliteMemoryChanges | None = None
         self._durable = durable
         self._name = name
         self._clock = now
@@ -138,17 +146,40 @@ class SqliteTable(CheckedTable):
             after = apply_writes(writes, before)
             for write, item in zip(writes, after, strict=True):
                 self._store(connection, write, item, now)
+            self._record(connection, writes, before, after)
             if self._claim_purge(now):
                 self._purge(connection, _PURGE_ITEMS)
         return list(zip(before, after, strict=True))
 
     def _item_before(self, connection: sqlite3.Connection, write: Write, now: int) -> Item | None:
         """Return the stored item of a write that depends on it."""
-        if isinstance(write, Put):
-            if write.when is None:
-                return None
-            return self._stored(connection, write.item["pk"], write.item["sk"], now)
-        return self._stored(connection, *write.key, now)
+        key = _key(write)
+        if isinstance(write, Put) and write.when is None and self._changes_of(key) is None:
+            return None
+        return self._stored(connection, *key, now)
+
+    def _changes_of(self, key: Key) -> "SqliteMemoryChanges | None":
+        """Return the record of changes if it covers an item."""
+        if self._open_changes is None or not key.pk.startswith("B#"):
+            return None
+        if self._changes is None:
+            self._changes = self._open_changes()
+        return self._changes if self._changes.covers(key) else None
+
+    def _record(
+        self,
+        connection: sqlite3.Connection,
+        writes: Sequence[Write],
+        before: Sequence[Item | None],
+        after: Sequence[Item | None],
+    ) -> None:
+        replaced = [
+            (_key(write), old, new)
+            for write, old, new in zip(writes, before, after, strict=True)
+            if not isinstance(write, Check) and self._changes_of(_key(write)) is not None
+        ]
+        if replaced and self._changes is not None:
+            self._changes.note(connection, replaced, self._clock())
 
     def _stored(
         self, connection: sqlite3.Connection, pk: Value, sk: Value, now: int
@@ -187,6 +218,12 @@ class SqliteTable(CheckedTable):
                 return False
             self._purged_at = now
             return True
+
+
+def _key(write: Write) -> Key:
+    if isinstance(write, Put):
+        return Key(str(write.item["pk"]), str(write.item["sk"]))
+    return write.key
 
 
 def _bounds(query: Query) -> list[tuple[str, str]]:

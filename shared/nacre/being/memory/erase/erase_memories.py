@@ -46,6 +46,7 @@ from nacre.ports.items.table import (
     Value,
     Write,
 )
+from nacre.ports.memory_changes import MemoryChanges
 from nacre.ports.vectors import VectorIndex
 
 _WRITES = 90  # in one transaction, with room for the mark and the counters
@@ -54,10 +55,16 @@ _SHORTEST = 12  # characters of a text that is searched within other texts
 
 
 class MemoryEraser:
-    """Erases memories of Beings. A repair updates the index later."""
+    """Erases memories of Beings. A repair updates the index later.
 
-    def __init__(self, table: Table, *, clock: Clock, rng: Random) -> None:
+    `changes` is the record of changes of memories, if there is one.
+    """
+
+    def __init__(
+        self, table: Table, *, clock: Clock, rng: Random, changes: MemoryChanges | None = None
+    ) -> None:
         self._table = table
+        self._changes = changes
         self._clock = clock
         self._rng = rng
         self._index = DeferredIndex(table, clock=clock, rng=rng)
@@ -152,6 +159,7 @@ class MemoryEraser:
         self._empty_clusters(being_id, [*nodes, *changed], nodes)
         memories: list[Node | Scene] = [*erased_scenes.values(), *nodes]
         self._scrub_runs(being_id, {*ids, *erased_scenes}, texts_of(memories))
+        self._scrub_changes(being_id, {*ids, *erased_scenes}, texts_of(memories))
         runs = {scene.run_id for scene in erased_scenes.values() if scene.run_id is not None}
         erase_written(self._table, being_id, runs, clock=self._clock, rng=self._rng)
         self._recalls.remove(being_id, ids)
@@ -261,6 +269,12 @@ class MemoryEraser:
             }
             if scrubbed != item:
                 self._table.put(scrubbed, when=Present())
+
+    def _scrub_changes(self, being_id: str, ids: set[str], texts: Sequence[str]) -> None:
+        """Remove recorded changes of other memories that mention ids or texts."""
+        if self._changes is not None:
+            long = [text for text in texts if len(text) >= _SHORTEST]
+            self._changes.scrub(being_id, [*sorted(ids), *long])
 
     def _all_nodes(self, being_id: str) -> Iterator[Node]:
         return map(Node.from_item, items_in(self._table, keys.nodes(being_id)))

@@ -18,6 +18,7 @@ from nacre.core.clock import Clock
 from nacre.core.errors import LeaseHeldError, NotFoundError
 from nacre.jobs.lease import Lease, Leases
 from nacre.ports.items.table import Key, Table
+from nacre.ports.memory_changes import MemoryChanges
 from nacre.ports.residue import Residue
 
 _PATROL = "LOCK#PATROL"
@@ -29,6 +30,7 @@ class Eraser:
     """Erases data of a Being for the commands and the owner's pages.
 
     `results` deletes the stored results of a Being's tools, which may have any of its texts.
+    `changes` is the record of changes of memories, if there is one.
     """
 
     def __init__(
@@ -41,13 +43,14 @@ class Eraser:
         *,
         clock: Clock,
         rng: Random,
+        changes: MemoryChanges | None = None,
     ) -> None:
         self._table = table
         self._leases = leases
         self._index = index
         self._residue = residue
         self._results = results
-        self.memories = MemoryEraser(table, clock=clock, rng=rng)
+        self.memories = MemoryEraser(table, clock=clock, rng=rng, changes=changes)
         self.texts = TextEraser(table)
 
     def node(self, being_id: str, node_id: str) -> EraseReceipt:
