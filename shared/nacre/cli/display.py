@@ -10,8 +10,8 @@ import click
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Control characters, except tabs and line feeds.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Control characters, except tabs and line feeds, and those that turn the order of a text around.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 

@@ -93,6 +93,13 @@ def test_the_ledger_tells_what_was_received_even_without_a_call(told: Told) -> N
     first = told.record("send", "mail")
     assert relations(told, first) == ["had received external:web"]
 
+    # Of a note in the same second nobody knows whether it was there before the call.
+    [same_second] = told.why_call(first).causes
+    assert (same_second.link, "may also be" in same_second.unknown[0]) == ("time", True)
+    told.clock.move(1)
+    before = below(told.why_call(told.record("ask")), "had received external:web")
+    assert (before.link, before.unknown) == ("stored", ())
+
     told.clock.move(60)
     ledger.note(Holder(told.kept.id, "tok_1"), external("files"), told.clock())
     assert relations(told, first) == ["had received external:web"]
@@ -109,7 +116,7 @@ def test_memories_that_were_recalled_then_are_shown_one_level_deep(told: Told) -
     read = told.record("recall")
     told.kept.memory.recalls.add(told.kept.id, {node.node_id: 1})
     told.clock.move(60)
-    bare = told.record("search_history")
+    bare = told.record("search_memory")
     name = told.record("send", "mail")
 
     unlogged, logged = told.why_call(name).causes
@@ -125,6 +132,39 @@ def test_memories_that_were_recalled_then_are_shown_one_level_deep(told: Told) -
     )
     assert ([each.id for each in shown.causes], shown.more) == (["SCENE0", "SCENE1", "SCENE2"], 2)
     assert below(told.why_call(read), "showed").id == node.node_id
+
+
+@pytest.mark.parametrize(
+    ("tool", "facts"),
+    [("search_history", {}), ("get_context", {}), ("", {"method": "resources/read"})],
+)
+def test_a_memory_is_not_shown_by_a_call_that_logs_no_recall(
+    at_home: Told, tool: str, facts: dict[str, str]
+) -> None:
+    node = a_node(1)
+    at_home.kept.memory.nodes.add(at_home.kept.id, [node])
+    at_home.record("recall", principal="tok_2")
+    at_home.kept.memory.recalls.add(at_home.kept.id, {node.node_id: 1})
+    read = at_home.record(tool, **facts)
+    at_home.kept.memory.recalls.add(at_home.kept.id, {node.node_id: 1})
+
+    for cause in (at_home.why_call(read), at_home.why_call(at_home.record("send", "mail"))):
+        assert node.node_id not in {each.id for each in every(cause)}
+        assert "only recalls and searches" in str([each.unknown for each in every(cause)])
+
+
+def test_of_several_recalls_at_one_time_none_is_chosen(told: Told) -> None:
+    node = a_node(1)
+    told.kept.memory.nodes.add(told.kept.id, [node])
+    first = told.record("recall", principal="tok_2")
+    told.kept.memory.recalls.add(told.kept.id, {node.node_id: 1})
+    second = told.record("recall")
+    told.kept.memory.recalls.add(told.kept.id, {node.node_id: 1})
+
+    for name in (first, second):
+        cause = told.why_call(name)
+        assert "2 calls fit the time" in cause.unknown[-1]
+        assert below(cause, "showed").link == "time"
 
 
 def test_messages_before_it_are_found_by_time_alone_across_months(told: Told) -> None:

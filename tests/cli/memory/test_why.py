@@ -228,14 +228,15 @@ def test_a_memory_and_a_call_are_explained_on_both_wirings(
 def test_texts_of_others_cannot_command_a_terminal(
     nacre: Nacre, world: World, being_id: str
 ) -> None:
-    world.memory.nodes.add(being_id, [a_node(1, action="a\x1b[2J\x07b\nc", evidence=())])
+    world.memory.nodes.add(
+        being_id, [a_node(1, action="a\x1b[2J\x07b\nc\u202ed\u2066e\u2028f", evidence=())]
+    )
     [name] = recorded(world, entry(being_id, "x\x1b[2J\ny", principal="\x1b[31m"))
 
     out = nacre("why", a_node(1).node_id, *world.options).out
     out += nacre("why", name, *world.options).out
 
-    assert "\x1b" not in out
-    assert "\x07" not in out
+    assert not {"\x1b", "\x07", "\u202e", "\u2066", "\u2028"} & set(out)
 
 
 def test_unknown_things_are_refused_with_what_to_do(

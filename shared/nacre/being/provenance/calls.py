@@ -26,6 +26,7 @@ READING = frozenset(
     {"get_context", "recall", "recall_memory", "search_memory", "search_history", "resources/read"}
 )
 """Calls of the Being's own server that show memories or messages, and do nothing else."""
+_LOGGED = frozenset({"recall", "recall_memory", "search_memory"})  # that the log of recalls has
 _READS = 5  # earlier calls that were shown memories
 _MEMORIES = 10  # that one call was shown
 _MESSAGES = 5
@@ -43,6 +44,9 @@ _OUTCOMES: Mapping[str, str] = {
 _NO_ARGUMENTS = "the audit keeps the names, types and sizes of arguments, not their values"
 _NO_RESULTS = "the audit keeps no results: what a server answered is not recorded"
 _NO_MEMORIES = "not recorded: what it showed; the log of recalls has nothing of its time any more"
+_NOT_LOGGED = "not recorded: what it showed; the log of recalls has only recalls and searches"
+_SEVERAL = "{} calls fit the time; which of them showed these memories is not recorded"
+_SAME_SECOND = "noted in the same second, so it may also be what this call itself received"
 _NO_BEING = "it belongs to no Being, so no memory and no conversation is behind it"
 
 
@@ -59,11 +63,13 @@ def why_call(sources: Sources, being_id: str, call: AuditedCall) -> Cause:
     before = tree.calls.received_before(call)
     results = tree.other_servers(before)
     causes = [*results, *_ledger(sources, being_id, call)]
+    unknown = [_NO_ARGUMENTS]
     if call.is_own and call.called in READING and call.was_made:
-        causes += _shown(tree, sources, being_id, call, "showed")
+        memories, problem = _shown(tree, sources, being_id, call)
+        causes += memories
+        unknown += [problem] if problem else []
     causes += _reads(tree, sources, being_id, before)
     causes += _heard(tree, sources, being_id, call.at)
-    unknown = [_NO_ARGUMENTS]
     if results:
         unknown.append(_NO_RESULTS)
     if not before.is_whole:
@@ -112,11 +118,15 @@ def _ledger(sources: Sources, being_id: str, call: AuditedCall) -> Iterator[Caus
     """Yield the notes that the ledger of untrusted results still has about the caller."""
     for note in notes_of(sources.table, Holder(being_id, call.text("principal"))):
         if note.at <= call.at < note.at + RECEIVED:
+            # A note has its second only, and a call that shows a memory leaves one itself.
+            is_before = note.at < call.at.replace(microsecond=0)
             yield Cause(
                 kind="result",
                 relation=f"had received {note.origin}",
+                link="stored" if is_before else "time",
                 at=moment(note.at),
                 facts=(("noted in", "the ledger of untrusted results"),),
+                unknown=() if is_before else (_SAME_SECOND,),
             )
 
 
@@ -125,25 +135,38 @@ def _reads(tree: MemoryTree, sources: Sources, being_id: str, before: Around) ->
     reads = [call for call in before.calls if call.is_own and call.called in READING]
     for call in reads[:_READS]:
         if tree.take():
-            memories = _shown(tree, sources, being_id, call, "showed")
-            unknown = () if memories else (_NO_MEMORIES,)
+            memories, problem = _shown(tree, sources, being_id, call)
             cause = tree.call(call, "after reading memory")
+            unknown = (problem,) if problem else ()
             yield replace(cause, causes=tuple(memories), unknown=unknown)
 
 
 def _shown(
-    tree: MemoryTree, sources: Sources, being_id: str, call: AuditedCall, relation: str
-) -> list[Cause]:
-    """Return the memories whose recall was logged when a call was made."""
+    tree: MemoryTree, sources: Sources, being_id: str, call: AuditedCall
+) -> tuple[list[Cause], str]:
+    """Return the memories whose recall was logged when a call was made, and what is unknown.
+
+    An entry of the log does not name its call, so that a call close to this one may have made it.
+    """
+    if call.called not in _LOGGED:
+        return [], _NOT_LOGGED
     node_ids: dict[str, None] = {}
     for entry in recalls_between(sources.table, being_id, call.at, call.at + _SOON):
         node_ids |= dict.fromkeys(entry.times)
     nodes = sources.memory.nodes.get_many(being_id, list(node_ids)[:_MEMORIES])
-    return [
-        tree.brief(nodes[node_id], relation, by_time=True)
+    memories = [
+        tree.brief(nodes[node_id], "showed", by_time=True)
         for node_id in node_ids
         if node_id in nodes and tree.take()
     ]
+    if not memories:
+        return [], _NO_MEMORIES
+    near = {
+        other.name
+        for at in (call.at, call.at + _SOON)
+        for other in tree.calls.writers(moment(at), _LOGGED).calls
+    }
+    return memories, _SEVERAL.format(len(near)) if len(near) > 1 else ""
 
 
 def _heard(tree: MemoryTree, sources: Sources, being_id: str, at: datetime) -> Iterator[Cause]:

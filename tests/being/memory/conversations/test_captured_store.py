@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, cast
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given, settings
@@ -169,6 +170,14 @@ def test_a_long_text_is_cut_to_the_size_of_a_message(kept: Keeper, clock: StillC
     (content,) = texts(kept)
     assert content.endswith("é…")
     assert len(content.encode()) <= MAX_CHAT_BYTES
+
+
+@pytest.mark.parametrize("text", ["\ufb2c\ufb2c", "\U0001d160" * 9])
+def test_a_text_that_grows_when_it_is_normalized_is_kept(
+    laptop: Keeper, clock: StillClock, text: str
+) -> None:
+    assert store(laptop, clock).keep(laptop.id, [message(text=text)]) == KeptMessages(new=1)
+    assert texts(laptop) == [normalize("NFC", text)]
 
 
 def test_a_dry_run_counts_and_writes_nothing(kept: Keeper, clock: StillClock) -> None:

@@ -1,17 +1,28 @@
 """What became of an answer, and why."""
 
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
 
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.being.memory.evaluation.answer_changes import AnswerChange, totals, worst_first
-from nacre.being.memory.evaluation.answers import Answer
+from nacre.being.memory.evaluation.answers import Answer, QuestionClock, ask_all
 from nacre.being.memory.evaluation.memory_changes import PresentMemories, since_kept
+from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.model.types import Node
 from nacre.being.memory.search.candidates import MemoryReader
+from nacre.being.memory.services import open_services
 from nacre.being.memory.store.kept_questions import FoundMemory, KeptQuestion
 from nacre.being.memory.text.memory_text import scene_line
+from nacre.being.patrol.compare.geometry import packed
+from nacre.core.errors import UnavailableError
+from nacre.ports.embedder import Vector
 from nacre.ports.vectors import Kind
 from tests.being.memory.keeping import Keeper, a_node
 
@@ -135,7 +146,7 @@ def test_a_search_finds_forgotten_memories_so_that_explains_nothing(laptop: Keep
 
     change = since(laptop, question(shown(dead), tool="search_memory", mark="good"))
 
-    assert change.causes == ("other memories",)
+    assert change.causes == ("ranking",)
     assert change.loses_good
 
 
@@ -159,7 +170,7 @@ def test_new_memories_settings_and_versions_are_told_apart(laptop: Keeper) -> No
     ids = (new.node_id, old.node_id)
 
     assert since(laptop, question(shown(old)), *ids).causes == ("created",)
-    assert since(laptop, question(shown(new)), *reversed(ids)).causes == ("other memories",)
+    assert since(laptop, question(shown(new)), *reversed(ids)).causes == ("ranking",)
     assert since(laptop, question(shown(new), embedding="x"), *ids).causes == ("embedding",)
     assert since(laptop, question(shown(new), version="0"), *ids).causes == ("version",)
     assert since(laptop, question(shown(new), version="0"), new.node_id).causes == ()
@@ -167,3 +178,45 @@ def test_new_memories_settings_and_versions_are_told_apart(laptop: Keeper) -> No
     assert (replaced.outcome, replaced.loses_good) == ("lost", False)
     gone = since(laptop, question(shown(a_node(3)), mark="good"))
     assert (gone.causes, gone.loses_good) == (("gone",), False)
+
+
+class TiringEmbedder:
+    """An Embedder whose endpoint answers one query and no more."""
+
+    emb_id = "openai:tired:8:1"
+    dimension = 8
+
+    def __init__(self) -> None:
+        self.queries = 0
+
+    def documents(self, texts: Sequence[str]) -> list[Vector]:
+        return [packed([1.0] + [0.0] * 7) for _ in texts]
+
+    def query(self, text: str) -> Vector:
+        self.queries += 1
+        if self.queries > 1:
+            raise UnavailableError("the endpoint is down")
+        return self.documents([text])[0]
+
+
+def test_a_model_that_stops_answering_is_no_change_of_the_answers(laptop: Keeper) -> None:
+    clock = QuestionClock()
+    with closing(SqliteDatabase(":memory:")) as points:
+        indexing = IndexSync(
+            laptop.table,
+            partial(LocalVectors, points),
+            TiringEmbedder(),
+            clock=clock,
+            rng=Random(1),
+        )
+        services = open_services(
+            laptop.table, laptop.queue, indexing, None, clock=clock, rng=Random(1)
+        )
+        asked = [replace(question(), question_id=name) for name in "ab"]
+        # With words of time there are two searches, and the model answers the first.
+        on_time = replace(question(), text="which cat yesterday?")
+
+        with pytest.raises(UnavailableError, match="question 2 of 2"):
+            ask_all(services.queries, clock, laptop.id, asked)
+        with pytest.raises(UnavailableError, match="question 1 of 1"):
+            ask_all(services.queries, clock, laptop.id, [on_time])

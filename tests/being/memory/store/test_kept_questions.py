@@ -30,7 +30,7 @@ from nacre.being.memory.store.kept_questions import (
 )
 from nacre.being.memory.store.targets import NOTES
 from nacre.core.errors import NotFoundError, UnavailableError
-from nacre.core.limits import MAX_QUERY
+from nacre.core.limits import MAX_QUERY, MAX_TRANSACTION_WRITES
 from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Value
 from tests.adapters.conftest import StillClock
@@ -254,7 +254,111 @@ def test_all_can_be_erased_and_then_nothing_is_kept(kept: Keeper, questions: Kep
     assert questions.erase_all(kept.id) == 3
     assert not questions.is_on(kept.id)
     assert questions.all(kept.id) == []
-    assert counted(kept) is None
+    assert counted(kept) == 0
+
+
+def test_more_questions_than_one_transaction_writes_are_erased(
+    kept: Keeper, questions: KeptQuestions
+) -> None:
+    for number in range(MAX_TRANSACTION_WRITES + 5):
+        ask(questions, kept.id, f"question {number}")
+
+    assert questions.erase_all(kept.id) == MAX_TRANSACTION_WRITES + 5
+    assert (questions.all(kept.id), counted(kept)) == ([], 0)
+
+
+def test_after_an_interrupted_erasing_questions_are_kept_again(
+    laptop: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_questions, "KEPT_QUESTIONS_OF_BEING", 3)
+    monkeypatch.setattr(kept_questions, "_ERASED_AT_ONCE", 2)
+    store = KeptQuestions(laptop.table, clock=StillClock())
+    for stop in range(4):
+        store.switch(laptop.id, on=True)
+        for number in range(3):
+            ask(store, laptop.id, f"question {number}")
+        with suppress(Stopped):
+            fused = FusedTable(laptop.table, Fuse(stop_before=stop))
+            KeptQuestions(fused, clock=StillClock()).erase_all(laptop.id)
+        assert len(store.all(laptop.id)) == counted(laptop)
+
+        store.switch(laptop.id, on=True)
+        ask(store, laptop.id, f"asked after {stop}")
+        assert f"asked after {stop}" in texts(store, laptop.id)
+        store.erase_all(laptop.id)
+
+
+def test_erasing_all_while_another_process_turns_it_on_counts_what_is_kept(laptop: Keeper) -> None:
+    store = KeptQuestions(laptop.table, clock=StillClock())
+    store.switch(laptop.id, on=True)
+    ask(store, laptop.id, "question 0")
+
+    def meanwhile(number: int) -> None:
+        if number == 1:  # after it was switched off
+            erase_questions(laptop.table, laptop.id, [], ["question 0"])
+            store.switch(laptop.id, on=True)
+            ask(store, laptop.id, "question 1")
+
+    fused = FusedTable(laptop.table, Fuse(before=meanwhile))
+    assert KeptQuestions(fused, clock=StillClock()).erase_all(laptop.id) == 0
+    assert (texts(store, laptop.id), counted(laptop)) == (["question 1"], 1)
+
+
+def test_a_question_that_is_just_being_marked_stays(
+    laptop: Keeper, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_questions, "KEPT_QUESTIONS_OF_BEING", 2)
+    store = KeptQuestions(laptop.table, clock=clock)
+    store.switch(laptop.id, on=True)
+    for number in range(2):
+        ask(store, laptop.id, f"question {number}")
+        clock.move(1)
+
+    def mark_the_oldest(number: int) -> None:
+        if number == 0:
+            store.mark(laptop.id, store.all(laptop.id)[0].question_id, "good")
+
+    fused = FusedTable(laptop.table, Fuse(before=mark_the_oldest))
+    ask(KeptQuestions(fused, clock=clock), laptop.id, "question 2")
+
+    assert texts(store, laptop.id) == ["question 0", "question 2"]
+    assert counted(laptop) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["\u0958\u0932\u092e" * 9, "\U0001d160" * 99, "\ud800a\x00", "\ufb2c"]
+)
+def test_a_text_that_grows_when_it_is_normalized_is_kept(laptop: Keeper, text: str) -> None:
+    store = KeptQuestions(laptop.table, clock=StillClock())
+    store.switch(laptop.id, on=True)
+    ask(store, laptop.id, text)
+
+    assert len(store.all(laptop.id)) == 1
+
+
+@pytest.mark.parametrize(
+    ("erased", "question"),
+    [
+        ("My PIN is 4711.", "is it true that my pin is 4711?"),
+        ("\u201cMy PIN is 4711!\u201d", "MY PIN IS  4711"),
+        (
+            "\u6211\u7684\u5bc6\u7801\u662f\u4e03",
+            "\u6211\u7684\u5bc6\u7801\u662f\u4e03\u5417\uff1f",
+        ),
+        ("PIN: 4711", "(pin: 4711)"),
+    ],
+)
+def test_marks_around_a_text_do_not_hide_that_it_is_quoted(
+    laptop: Keeper, erased: str, question: str
+) -> None:
+    store = KeptQuestions(laptop.table, clock=StillClock())
+    store.switch(laptop.id, on=True)
+    ask(store, laptop.id, question)
+    ask(store, laptop.id, "?!")
+
+    erase_questions(laptop.table, laptop.id, [], [erased, "\u2026"])
+
+    assert texts(store, laptop.id) == ["?!"]
 
 
 def test_a_process_that_dies_in_the_middle_leaves_whole_entries(laptop: Keeper) -> None:

@@ -195,7 +195,7 @@ class CapturedConversations:
         try:
             if not _EARLIEST <= message.at <= latest:
                 return None
-            text = cleaned_text(message.text, "text", limit=len(message.text) * 4 + 1)
+            text = cleaned_text(message.text, "text")
             text = shortened(redact_text(text, BUILT_IN)[0], MAX_CHAT_BYTES)
             if not text:
                 return None

@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from nacre.being.memory.search.queries import MemoryQueries
+from nacre.being.memory.search.search import NO_EMBEDDER
 from nacre.being.memory.store.kept_questions import KeptQuestion
+from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.vectors import Kind
 
@@ -43,7 +45,9 @@ def ask_all(
 ) -> dict[str, Answer]:
     """Return the answers by the ids of their questions. No recall is counted.
 
-    `clock` is the one that `queries` was opened with.
+    `clock` is the one that `queries` was opened with. Raises UnavailableError if the embedding
+    model does not answer for one of them: the search goes on without it, and its answer would
+    look like a change of the settings.
     """
     answers = {}
     for number, question in enumerate(questions, start=1):
@@ -53,6 +57,11 @@ def ask_all(
             reply = queries.recall(being_id, question.text, **arguments)
         else:
             reply = queries.search(being_id, question.text, **arguments)
+        if NO_EMBEDDER in reply.trace["remarks"]:
+            raise UnavailableError(
+                f"the embedding model did not answer for question {number} of {len(questions)},"
+                " so nothing was compared; try again when it does"
+            )
         kinds = {hit["id"]: hit["kind"] for hit in reply.trace["memories"]}
         answers[question.question_id] = Answer(kinds, reply.trace.get("gate"))
         progress(number, len(questions))

@@ -67,8 +67,9 @@ def since_kept(
 
     A cause is a change of a memory in one of the answers (`corrected`, `merged`, `forgotten`,
     `hidden`, `superseded`, `undone`, `gone` or `created`), another `embedding` or another
-    `version` of Nacre. If there is none, `other memories` changed what is found. The loss of a
-    memory is not judged if the memory itself changed, or if a new one took its place.
+    `version` of Nacre. If there is none, the `ranking` of the memories is another one: by others,
+    by recalls or by age. The loss of a memory is not judged if the memory itself changed, or if a
+    new one took its place.
     """
     before: dict[str, None] = {}
     causes: dict[str, None] = {}
@@ -93,7 +94,7 @@ def since_kept(
         if question.version != version:
             causes["version"] = None
         if not causes:
-            causes["other memories"] = None
+            causes["ranking"] = None
     return AnswerChange(question, tuple(before), answer.ids, tuple(judged), tuple(causes))
 
 

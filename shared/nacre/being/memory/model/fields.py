@@ -22,6 +22,8 @@ from nacre.core.limits import (
 
 S = TypeVar("S", bound=SceneText)
 
+_MOST_BYTES = 12  # of UTF-8: NFC makes up to three characters of one
+
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -44,11 +46,14 @@ def optional_text(text: str | None, field: str, *, limit: int) -> str | None:
     return checked_text(text, field, limit=limit)
 
 
-def cleaned_text(text: str, field: str, *, limit: int) -> str:
+def cleaned_text(text: str, field: str, *, limit: int | None = None) -> str:
     """Return a text from outside without control characters; "" if nothing else is in it.
 
-    Terminal output has such characters, and a history that refused them would have gaps.
+    Terminal output has such characters, and a history that refused them would have gaps. Without
+    a limit in bytes, the caller knows that the text is not too long.
     """
+    if limit is None:
+        limit = len(text) * _MOST_BYTES
     plain = _CONTROL.sub("", text.encode(errors="replace").decode())
     return checked_text(plain, field, limit=limit) if plain.strip() else ""
 

@@ -10,7 +10,7 @@ from datetime import date, tzinfo
 
 from nacre.being.memory.index.sync import ActiveIndex
 from nacre.being.memory.search.candidates import Memory, MemoryReader
-from nacre.being.memory.search.search import C, Mode, Search, SearchHit, SearchResult
+from nacre.being.memory.search.search import NO_EMBEDDER, C, Mode, Search, SearchHit, SearchResult
 from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, replace
@@ -187,7 +187,10 @@ class TimeSearch:
         remark = f'memories {span(days)} first, for "{expression.words}"'
         if not on_time.hits:
             remark = f'no memories {span(days)}, for "{expression.words}"'
-        return replace(every, hits=tuple(hits), remarks=(*every.remarks, remark))
+        failures = (text for text in on_time.remarks if text == NO_EMBEDDER)
+        remarks = dict.fromkeys((*every.remarks, *failures, remark))
+        kept_with = None if on_time.kept_with is None else every.kept_with
+        return replace(every, hits=tuple(hits), remarks=tuple(remarks), kept_with=kept_with)
 
 
 def within(where: Filter, days: Days) -> Filter:

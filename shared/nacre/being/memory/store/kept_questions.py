@@ -9,7 +9,6 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Literal
 
 from nacre import __version__
@@ -17,11 +16,11 @@ from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import KEEPS_QUESTIONS, KEPT_QUESTIONS
 from nacre.being.memory.model.fields import cleaned_text
 from nacre.being.memory.model.types import moment
-from nacre.being.memory.store.partitions import delete_all, items_in
+from nacre.being.memory.store.partitions import items_in
 from nacre.core.clock import Clock
 from nacre.core.errors import ConditionFailedError, NotFoundError
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.core.limits import KEPT_QUESTIONS_OF_BEING, MAX_QUERY
+from nacre.core.limits import KEPT_QUESTIONS_OF_BEING, MAX_QUERY, MAX_TRANSACTION_WRITES
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import (
     Absent,
@@ -42,14 +41,17 @@ from nacre.ports.items.table import (
     fields_in,
 )
 from nacre.ports.vectors import Kind
+from nacre.text.analysis import mostly_cjk
 
 QUESTION = ItemSchema("kept question", 1)
 Tool = Literal["recall", "search_memory"]
 Mark = Literal["good", "bad"]
 
 _ATTEMPTS = 4  # while other processes keep questions too
+_ERASED_AT_ONCE = MAX_TRANSACTION_WRITES - 1  # the number of questions is written too
 _ID_LENGTH = 12  # hexadecimal digits, short enough to type
 _SHORTEST = 12  # characters of a text that is searched within other texts
+_SHORTEST_CJK = 4  # of one in Chinese, Japanese or Korean
 _KEEPS = Compare(KEEPS_QUESTIONS, "=", value=True)
 
 
@@ -224,11 +226,11 @@ class KeptQuestions:
     def erase_all(self, being_id: str) -> int:
         """Keep no more questions, and erase those that are kept; return how many."""
         self.switch(being_id, on=False)
-        count = delete_all(self._table, keys.questions(being_id))
-        self._table.update(
-            keys.meta(being_id), Change(remove=frozenset({KEPT_QUESTIONS})), when=Present()
+        places = [Key.of(item) for item in items_in(self._table, keys.questions(being_id))]
+        return sum(
+            _remove(self._table, being_id, places[first : first + _ERASED_AT_ONCE])
+            for first in range(0, len(places), _ERASED_AT_ONCE)
         )
-        return count
 
     def _first(self, being_id: str, item: Item) -> list[Write]:
         """Return the writes for a question that was not kept before; none if there is no room."""
@@ -243,7 +245,9 @@ class KeptQuestions:
         oldest = self._table.query(keys.asked_questions(being_id), index="gsi1", limit=1).items
         if not oldest:  # all have marks
             return []
-        return [_keeping(being_id), put, Delete(Key.of(oldest[0]), Present())]
+        # One that was marked in the meantime stays; the index may also be a moment behind.
+        unmarked = Every((Present(), Absent("mark")))
+        return [_keeping(being_id), put, Delete(Key.of(oldest[0]), unmarked)]
 
 
 def erase_questions(table: Table, being_id: str, ids: Iterable[str], texts: Iterable[str]) -> None:
@@ -263,13 +267,19 @@ def erase_questions(table: Table, being_id: str, ids: Iterable[str], texts: Iter
             or any(memory_id in question.text for memory_id in erased)
             or any(_is_quoted(text, other) for other in plain)
         ):
-            _remove(table, being_id, Key.of(item))
+            _remove(table, being_id, [Key.of(item)])
 
 
-def _remove(table: Table, being_id: str, place: Key) -> None:
-    fewer = Update(keys.meta(being_id), Change(add={KEPT_QUESTIONS: -1}), Present())
-    with suppress(ConditionFailedError):  # a newer question took its place
-        table.transact([Delete(place, Present()), fewer])
+def _remove(table: Table, being_id: str, places: Sequence[Key]) -> int:
+    """Erase questions, and their number with them; return how many were still there."""
+    fewer = Update(keys.meta(being_id), Change(add={KEPT_QUESTIONS: -len(places)}), Present())
+    try:
+        table.transact([fewer, *(Delete(place, Present()) for place in places)])
+    except ConditionFailedError:  # a newer question took the place of one
+        if len(places) == 1:
+            return 0
+        return sum(_remove(table, being_id, [place]) for place in places)
+    return len(places)
 
 
 def _keeping(being_id: str) -> Check:
@@ -294,18 +304,24 @@ def _screened(text: str) -> tuple[str, bool] | None:
         redact_text,
     )
 
-    cleaned = cleaned_text(text, "text", limit=len(text) * 4 + 1)
+    cleaned = cleaned_text(text, "text")
     question, secrets = redact_text(cleaned, BUILT_IN)
     return (question, secrets > 0) if question else None
 
 
 def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """Return a text in lower case without the marks around it, with which nobody quotes it."""
+    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    letters = [place for place, char in enumerate(plain) if char.isalnum()]
+    return plain[letters[0] : letters[-1] + 1] if letters else plain
 
 
 def _is_quoted(question: str, text: str) -> bool:
     shorter, longer = sorted((question, text), key=len)
-    return shorter == longer or (len(shorter) >= _SHORTEST and shorter in longer)
+    if shorter == longer:
+        return True
+    is_within = len(shorter) >= _SHORTEST_CJK and shorter in longer
+    return is_within and (len(shorter) >= _SHORTEST or mostly_cjk(shorter))
 
 
 def _question(item: Item) -> KeptQuestion:
