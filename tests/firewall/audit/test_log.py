@@ -7,9 +7,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.adapters.files.audit import JsonlAudit, JsonlRecords
+from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import (
@@ -27,10 +30,11 @@ from nacre.core.limits import (
 )
 from nacre.firewall.audit.entry import AuditEntry
 from nacre.firewall.audit.log import AuditTrail, verify_chain, verify_lines
-from nacre.firewall.audit.stored_log import ItemAudit
+from nacre.firewall.audit.stored_log import ItemAudit, ItemRecords
 from nacre.firewall.content.digests import arguments_sha256, canonical, shape
 from nacre.ports.audit import GENESIS, Chain, Head
 from nacre.ports.items.table import Condition, Item, Key
+from tests.being.patrol.worlds import Fuse, FusedTable
 from tests.firewall.chains import BEING, AuditStore, Ticking, anchors, entry, in_folder, in_items
 
 ROOT = Path(__file__).parents[3]
@@ -196,6 +200,25 @@ def test_one_record_is_found_by_its_writer_and_number(store: AuditStore) -> None
         assert store.records.record(other, 1) is None
     for number in (0, 4, 10**30):
         assert store.records.record(writer, number) is None
+
+
+def test_a_record_that_is_missing_costs_only_the_days_of_its_chain() -> None:
+    with closing(SqliteDatabase(":memory:")) as database:
+        clock, fuse = Ticking(), Fuse()
+        table = SqliteTable(database, "data", now=clock)
+        for writer in ("old", "new"):
+            log = ItemAudit(table, BEING, clock=clock, new_writer=partial(str, writer))
+            trail = AuditTrail(log, clock)
+            trail.record(entry(1))
+            clock.time += timedelta(hours=20)  # the second record is of the next day
+            trail.record(entry(2))
+            clock.time += timedelta(days=100)
+        records = ItemRecords(FusedTable(table, fuse), BEING, clock=clock)
+
+        found = [records.record("old", number) is not None for number in (1, 2, 3)]
+        assert found == [True, True, False]
+        assert fuse.reads <= 3 * 3  # a head, and two days
+        assert records.record("new", 2) is not None
 
 
 def test_a_record_is_found_over_files_and_behind_a_damaged_line(folder: Path) -> None:

@@ -6,7 +6,7 @@ continue one chain all the same, its head or its verification shows it.
 """
 
 from collections.abc import Callable, Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
 
 from nacre.core.clock import Clock
@@ -156,12 +156,12 @@ class ItemRecords:
                 yield str(item["line"]).encode()
 
     def record(self, writer: str, sequence: int) -> bytes | None:
-        """Return the line of one record; reads the days since its chain began."""
+        """Return the line of one record; reads the days on which its chain was written."""
         item = None if not writer else self._table.get(Key(_heads(self._being), writer))
         if item is None or not 0 < sequence <= _head(item).sequence + AUDIT_ANCHOR_RECORDS:
             return None
         name = f"#{writer}#{sequence:012d}"
-        for day in _days(str(item["began"])[:10], self._clock()):
+        for day in _days(str(item["began"])[:10], min(_ended(item), self._clock())):
             for record in every_item(self._table, _day(self._being, day), at_once=200):
                 if str(record["sk"]).endswith(name):
                     return str(record["line"]).encode()
@@ -206,6 +206,15 @@ def _head(item: Item) -> Head:
     sequence = item["sequence"]
     assert isinstance(sequence, int)
     return Head(str(item["sk"]), sequence, str(item["hash"]))
+
+
+def _ended(head: Item) -> datetime:
+    """Return the time after which a chain with this head has no record."""
+    expires_at = head[EXPIRES_AT]
+    assert isinstance(expires_at, int)
+    stored = expires_at - (AUDIT_DAYS + 1) * _DAY_SECONDS
+    # A later record would have moved the head. The second is the part that was cut off.
+    return datetime.fromtimestamp(stored + AUDIT_ANCHOR_SECONDS + 1, UTC)
 
 
 def _days(first: str, now: datetime) -> Iterator[str]:
