@@ -25,6 +25,7 @@ class AskingUpstream:
         self.answers: list[Any] = []
         self._arrived: Queue[Any] = Queue()
         self.patience = 60.0
+        self.tools: list[dict[str, Any]] = list(TOOLS)
         upstream = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -43,7 +44,7 @@ class AskingUpstream:
                             },
                         )
                     case "tools/list":
-                        self.reply(body["id"], {"tools": TOOLS})
+                        self.reply(body["id"], {"tools": upstream.tools})
                     case "tools/call":
                         self.work(body["id"], body["params"]["name"])
                     case None:

@@ -3,18 +3,24 @@
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nacre.being.tasks.store import TaskStore
+from nacre.core.errors import UnavailableError
+from nacre.core.limits import RECEIVED_SECONDS
 from nacre.core.logs import Log
 from nacre.faces.aws_lambda.patrol_worker import worker_handler
+from nacre.firewall.entry.noted_results import NotedResults
 from nacre.protocol.http import error_map
 from nacre.protocol.versions import MODERN, TASKS
-from tests.gateway.asking_upstream import AskingUpstream, asking_upstream
+from nacre.wiring.compose import Home
+from tests.gateway.asking_upstream import FORM, AskingUpstream, asking_upstream
+from tests.gateway.http_upstream import http_upstream
 from tests.scaffolding.deployments import Deployment, on_laptop, on_stack
 from tests.scaffolding.gateway_world import EVERYTHING_GOES
 from tests.scaffolding.lambda_events import LambdaContext
@@ -27,6 +33,13 @@ NO_QUESTIONS = """
 action = "deny"
 method = "elicitation/create"
 server = "shop"
+"""
+AFTERWARDS = """
+[[rule]]
+action = "deny"
+tool = "get_current_time"
+tainted = true
+description = "Not after the shop"
 """
 
 
@@ -112,6 +125,19 @@ def shop(
             world.home.close()
 
 
+def run_next(home: Home) -> None:
+    """Do the next job of a laptop, if there is one; it comes again at once if that fails."""
+    message = home.ports.queue.receive()
+    if message is None:
+        return
+    try:
+        home.worker(error_map).run(message)
+    except BaseException:
+        home.ports.queue.give_back(message, 0)
+        raise
+    home.ports.queue.done(message)
+
+
 @pytest.fixture
 def stack(tmp_path: Path) -> Iterator[World]:
     with shop("stack", tmp_path, {"tasks": True}) as world:
@@ -193,7 +219,7 @@ def test_a_call_that_was_begun_is_not_begun_again(stack: World) -> None:
     assert task is not None
     lease = leases.take(task.head)  # of a worker that is killed
     store.begin(task, lease, 1)
-    store.note(task, lease, b'{"begun": true}')
+    store.note(task, lease, b'{"begun": 0}')
     leases.give_back(lease)
     stack.start_worker()
     done = stack.becomes(task_id, "completed", "failed")
@@ -201,6 +227,146 @@ def test_a_call_that_was_begun_is_not_begun_again(stack: World) -> None:
     assert done["result"]["isError"] is True
     assert "may have been carried out" in str(done["result"]["content"])
     assert stack.shop.calls == []
+
+
+def test_an_answer_that_no_worker_hears_makes_no_second_call(stack: World) -> None:
+    task_id = stack.begin("pay")["taskId"]
+    store, leases = stack.home.tasks.requests.store, stack.home.leases
+    task = store.find(stack.being.being_id, task_id)
+    assert task is not None
+    lease = leases.take(task.head)  # of a worker that is killed while it waits
+    store.begin(task, lease, 1)
+    store.note(task, lease, b'{"begun": 0}')
+    store.ask(task, lease, b'{"code": {"method": "elicitation/create"}}')
+    stack.answer(task_id, YES)
+    leases.give_back(lease)
+    stack.start_worker()
+    done = stack.becomes(task_id, "completed", "failed")
+
+    assert "may have been carried out" in str(done["result"]["content"])
+    assert stack.shop.calls == []
+
+
+@pytest.mark.parametrize("pins", ["", '[settings]\npins = "record"\n'])
+def test_a_call_that_was_not_sent_yet_is_not_lost(tmp_path: Path, pins: str) -> None:
+    with shop("stack", tmp_path, {"tasks": True}, EVERYTHING_GOES + pins) as world:
+        upstream, task_id = world.shop, world.begin("quick")["taskId"]
+        upstream.tools = [{**tool, "description": "Another one"} for tool in upstream.tools]
+        world.start_worker()  # which has no session yet, and compares what is offered in it
+        done = world.becomes(task_id, "completed", "failed")
+
+    text = done["result"]["content"][0]["text"]
+    assert (text == "[]") if pins else ("has changed since it was approved" in text)
+    assert upstream.calls == (["quick"] if pins else [])
+
+
+def test_a_question_that_could_not_be_stored_makes_no_second_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    park, failures = TaskStore.park, iter([UnavailableError("not now")])
+
+    def fails_once(*args: Any) -> bool:
+        for failure in failures:
+            raise failure
+        return park(*args)
+
+    monkeypatch.setattr(TaskStore, "park", fails_once)
+    with http_upstream() as web, shop("laptop", tmp_path, {}) as world:
+        plain = web.answer
+
+        def asks(asked: dict[str, Any]) -> tuple[int, bytes, str]:
+            if asked["method"] != "tools/call":
+                return plain(asked)
+            question = {"method": "elicitation/create", "params": FORM}
+            result = {"resultType": "input_required", "inputRequests": {"code": question}}
+            body = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+            return 200, json.dumps(body).encode(), "application/json"
+
+        web.answer = asks  # type: ignore[method-assign]
+        world.add("web", {"url": web.url, "tasks": True})
+        world.restart()
+        begun = world.modern("tools/call", {"name": "mcp__web__echo", "arguments": {}})
+        with suppress(UnavailableError):  # as in a process that is killed in this moment
+            run_next(world.home)
+        run_next(world.home)
+        done = world.task(begun["result"]["taskId"])
+
+    assert "may have been carried out" in str(done["result"]["content"])
+    assert web.calls == 1
+
+
+def test_an_answer_reaches_the_call_whatever_process_takes_the_next_job(tmp_path: Path) -> None:
+    with shop("laptop", tmp_path, {"tasks": True}) as world:
+        upstream, other = world.shop, world._opened(world.clock)
+        task_id = world.begin("pay")["taskId"]
+        first = threading.Thread(target=run_next, args=(world.home,), daemon=True)
+        first.start()
+        world.becomes(task_id, "input_required")
+        world.answer(task_id, YES)
+        run_next(other)
+        done = world.becomes(task_id, "completed", "failed")
+        first.join(60)
+        other.close()
+
+    assert text_of(done["result"])[0]["content"] == YES["content"]
+    assert upstream.calls == ["pay"]
+
+
+@pytest.mark.parametrize("kind", ["laptop", "stack"])
+def test_a_result_counts_as_received_when_the_client_comes_for_it(
+    kind: str, tmp_path: Path
+) -> None:
+    with shop(kind, tmp_path, {"tasks": True}, AFTERWARDS + EVERYTHING_GOES) as world:
+        task_id = world.begin("quick")["taskId"]
+        if kind == "stack":
+            world.start_worker()
+            world.end_worker()
+        else:
+            run_next(world.home)
+        world.clock.move(3 * RECEIVED_SECONDS)
+        before = world.call("get_current_time", {})
+        world.task(task_id)
+        after = world.call("get_current_time", {})
+        another = world.call("get_current_time", {}, token="t2")
+
+    assert "isError" not in before
+    assert "Not after the shop" in str(after)
+    assert "isError" not in another
+
+
+def test_a_result_that_cannot_be_noted_is_not_handed_out(
+    stack: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise UnavailableError("the table cannot be reached")
+
+    task_id = stack.begin("quick")["taskId"]
+    stack.start_worker()
+    stack.end_worker()
+    with monkeypatch.context() as patched:
+        patched.setattr(NotedResults, "note", fail)
+        withheld = stack.modern("tasks/get", {"taskId": task_id})
+
+    assert "result" not in withheld
+    assert text_of(stack.task(task_id)["result"]) == []
+
+
+def test_if_nobody_can_tell_what_was_received_it_counts_as_external(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise UnavailableError("the table cannot be reached")
+
+    with shop("stack", tmp_path, {"tasks": True}, AFTERWARDS + EVERYTHING_GOES) as world:
+        task_id = world.begin("quick")["taskId"]
+        with monkeypatch.context() as patched:
+            patched.setattr(NotedResults, "origins", fail)
+            world.start_worker()
+            world.end_worker()
+        world.clock.move(3 * RECEIVED_SECONDS)
+
+        assert text_of(world.task(task_id)["result"]) == []
+        assert "Not after the shop" in str(world.call("get_current_time", {}))
 
 
 def test_a_laptop_asks_as_well(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ Send = Callable[[ExternalServer], Awaitable[T]]
 """Sends a request to a server."""
 
 _MAX_SESSIONS = 3  # new sessions of a server during one request
-_BEGUN = "begun"  # among the notes of a task, before its call is made
+_BEGUN = "begun"  # among the notes of a task: the latest round of its call that was begun
 _LOST = "was called, and its answer is lost; the call may have been carried out"
 _KINDS: Mapping[str, Kind] = {"prompts/get": "prompt", "resources/read": "resource"}
 
@@ -421,13 +421,16 @@ class ExternalTool:
         self, run: TaskRun, arguments: dict[str, Any], context: Context
     ) -> ReadyResult:
         """Make the call of a task, which a later attempt must not make again: it has effects."""
-        if _BEGUN in run.notes:
+        round_ = context.handler_state.get(_BEGUN, 0)
+        if run.notes.get(_BEGUN) == round_:
             raise UpstreamError(self._place.server, _LOST, is_fault=False)
-        await asyncio.to_thread(run.keep, {_BEGUN: True})
+        await asyncio.to_thread(run.keep, {_BEGUN: round_})
         try:
             return await self._sent(arguments, context)
-        except InputRequired:  # the server has ended the call, and awaits another with the answers
-            await asyncio.to_thread(run.keep, {})
+        except (InputRequired, OffersChangedError):
+            # It goes on with the client's answers, or was not sent. What is kept with a question
+            # is stored together with it, so that no moment is left between the two.
+            context.handler_state[_BEGUN] = round_ + 1
             raise
 
 

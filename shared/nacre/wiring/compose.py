@@ -482,6 +482,7 @@ class Home:
             ports.clock,
             blobs=lambda: ports.blobs,
             vault=lambda: ports.vault,
+            received=lambda: self.untrusted_results,
         )
 
     def worker(self, rules: "Explainer") -> "Worker":

@@ -1,5 +1,6 @@
 """Tasks that wait for an answer in the middle of their work, which cannot begin again."""
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -9,9 +10,12 @@ import pytest
 
 from nacre import Context, tool
 from nacre.being.tasks.client_requests import NOBODY_WAITS
-from nacre.core.errors import InvalidInputError
+from nacre.being.tasks.store import TaskStore
+from nacre.being.tasks.task import Task, call_key
+from nacre.core.errors import InvalidInputError, NacreError, UnavailableError
 from nacre.core.limits import TASK_QUESTION_BYTES
 from nacre.jobs.lease import Lease
+from nacre.ports.items.table import Change, Present
 from nacre.protocol.client_answers import check_answer
 from nacre.protocol.versions import MODERN
 from tests.being.tasks.worlds import World, text_of
@@ -150,11 +154,15 @@ def test_a_question_may_not_be_endless(laptop: World) -> None:
     assert str(TASK_QUESTION_BYTES) in str(seen)
 
 
+def own_task(world: World, task_id: str) -> Task:
+    return world.requests._own_task(task_id, world.caller.principal)  # type: ignore[arg-type]
+
+
 def left_alone(world: World) -> str:
     """Return a task whose worker was killed while it waited for an answer."""
     world.add(Work({"name": NAME}).tool)
     task_id = world.begin("pay")
-    task = world.requests._own_task(task_id, world.caller.principal)  # type: ignore[arg-type]
+    task = own_task(world, task_id)
     lease = world.leases.take(task.head)
     assert world.store.begin(task, lease, 1) is not None
     assert world.store.ask(task, lease, b'{"name": {"method": "elicitation/create"}}')
@@ -188,6 +196,100 @@ def test_an_answer_after_the_worker_is_gone_sends_no_job(world: World) -> None:
     answer(world, task_id, name=said(name="Ann"))
 
     assert world.get(task_id)["status"] == "working"  # its message comes back later
+
+
+def test_an_answer_in_the_moment_the_task_is_given_up_continues_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task_id = left_alone(world)
+    world.clock.move(3600)
+    give_up = TaskStore.fail_stuck
+
+    def answered_first(*args: Any) -> None:
+        answer(world, task_id, name=said(name="Ann"))
+        give_up(*args)
+
+    monkeypatch.setattr(TaskStore, "fail_stuck", answered_first)
+    assert world.work()
+
+    assert text_of(world.get(task_id)["result"]) == "Ann"  # and not `working` for a day
+
+
+def test_an_answer_that_an_older_version_took_continues_the_task(world: World) -> None:
+    task_id = left_alone(world)
+    task = own_task(world, task_id)
+    world.table.update(
+        call_key(task.being_id, task_id),
+        Change(set={"answers": json.dumps({"name": said(name="Ann")}).encode()}),
+        when=Present(),
+    )
+    change = Change(  # as before `waiting` was there
+        set={"status": "working", "due_ms": world.store.now()},
+        add={"round": 1},
+        remove=frozenset({"asked"}),
+    )
+    world.table.update(task.head, change, when=Present())
+    world.clock.move(3600)
+    assert world.work()
+
+    assert text_of(world.get(task_id)["result"]) == "Ann"
+
+
+class Careful:
+    """A tool that takes an error for a refusal, as the question of a server does."""
+
+    def __init__(self) -> None:
+        self.refused: list[Exception] = []
+        careful = self
+
+        @tool(task="required")
+        async def pay(context: Context) -> str:
+            """Asks, and goes on whatever becomes of the question."""
+            context.waits_here = True
+            try:
+                return str(field((await context.ask({"name": NAME}))["name"], "name"))
+            except NacreError as error:
+                careful.refused.append(error)
+                return "refused"
+
+        self.tool = pay
+
+
+def test_a_store_that_fails_for_a_moment_is_no_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, failures = TaskStore.awaited, iter([UnavailableError("not now")] * 3)
+
+    def awaited(*args: Any) -> Any:
+        for failure in failures:
+            raise failure
+        return look(*args)
+
+    monkeypatch.setattr(TaskStore, "awaited", awaited)
+    careful = Careful()
+    world.add(careful.tool)
+    task_id = world.begin("pay")
+    with working(world):
+        status(world, task_id, "input_required")
+        answer(world, task_id, name=said(name="Ann"))
+
+    assert text_of(world.get(task_id)["result"]) == "Ann"
+
+
+def test_a_client_that_gives_up_gives_no_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The watch beside the work would stop it too, sooner or later than this.
+    monkeypatch.setattr(TaskStore, "store_progress", lambda *_: True)
+    careful = Careful()
+    world.add(careful.tool)
+    task_id = world.begin("pay")
+    with working(world):
+        status(world, task_id, "input_required")
+        world.ask("tasks/cancel", {"taskId": task_id})
+
+    assert world.get(task_id)["status"] == "cancelled"
+    assert careful.refused == []
 
 
 def test_another_lease_may_neither_ask_nor_learn_answers(world: World) -> None:

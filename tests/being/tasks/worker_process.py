@@ -21,6 +21,7 @@ from nacre.core.clock import system_clock
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import WorkerLoop
 from nacre.jobs.worker import Worker
+from nacre.ports.untrusted_results import NoUntrustedResults
 from nacre.protocol.http import error_map
 from nacre.sdk.tool_server import ToolServer
 from nacre.wiring.features.tasks import TaskParts
@@ -75,6 +76,7 @@ class Place:
             system_clock,
             blobs=lambda: FileBlobs(folder / "blobs"),
             vault=lambda: FileVault(folder / "vault.key"),
+            received=NoUntrustedResults,
         )
         self.requests = tasks.requests
         worker = Worker(leases)

@@ -24,6 +24,7 @@ from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.jobs.worker import Worker
 from nacre.ports.items.table import Item, Table
 from nacre.ports.queue import Queue
+from nacre.ports.untrusted_results import NoUntrustedResults
 from nacre.protocol.caller import Caller, Peer
 from nacre.protocol.context import Channel, Silence
 from nacre.protocol.dispatch.methods import Dispatcher
@@ -59,7 +60,9 @@ class World:
         )
         self.leases = Leases(table, now=clock)
         self.task_queue = TaskQueue(lambda: self.queue)
-        self.requests = TaskRequests(self.store, self.task_queue, lambda: self.leases)
+        self.requests = TaskRequests(
+            self.store, self.task_queue, lambda: self.leases, NoUntrustedResults
+        )
         self.outcomes: list[Outcome] = []
         self.caller = Caller(MODERN, CALLER, Peer(TAKES), KEY)
         self.serve(self.server)
@@ -129,6 +132,7 @@ class World:
             self.leases,
             lambda: self.surface,
             error_map,
+            NoUntrustedResults,
             seconds=seconds,
             every=0.01,
         )

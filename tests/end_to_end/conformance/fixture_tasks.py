@@ -19,6 +19,7 @@ from nacre.jobs.lease import Leases
 from nacre.jobs.loop import WorkerLoop
 from nacre.jobs.notifying_queue import AnnouncingQueue, JobSignal
 from nacre.jobs.worker import Worker
+from nacre.ports.untrusted_results import NoUntrustedResults
 from nacre.protocol.http import error_map
 from nacre.protocol.surface import ToolSource
 from nacre.wiring.features.tasks import TaskParts
@@ -105,6 +106,7 @@ def resting_tasks(clock: Clock) -> Callable[[], TaskRequests]:
         clock,
         blobs=lambda: FileBlobs(folder),
         vault=lambda: FileVault(folder),
+        received=NoUntrustedResults,
     )
     return lambda: tasks.requests
 
@@ -126,6 +128,7 @@ def tasks_of(surface: ToolSource) -> Iterator[Callable[[], TaskRequests]]:
             system_clock,
             blobs=lambda: FileBlobs(folder / "blobs"),
             vault=lambda: FileVault(folder / "vault.key"),
+            received=NoUntrustedResults,
         )
         worker = Worker(leases)
         tasks.register(worker, lambda: surface, error_map)

@@ -10,6 +10,7 @@ import pytest
 from nacre.firewall.audit.entry import AuditEntry, Record
 from nacre.firewall.enforce.fast_path import FastPath
 from nacre.firewall.enforce.verdicts import Answer, Forward
+from nacre.protocol.versions import META_VERSION
 from tests.firewall.enforce.test_guard_fuzz import RULES, mangled
 from tests.firewall.guarding import Notebook, Scene, encoded, modern, request, response
 
@@ -31,6 +32,34 @@ HEADERS: tuple[dict[str, str], ...] = (
     {VERSION: "2026-07-28"},
     {VERSION: "2026-07-28", METHOD: "tools/call", NAME: "ok"},
     {VERSION: "2025-11-25", METHOD: "prompts/get", NAME: "x"},
+    *({VERSION: odd} for odd in ("2026-07-28 ", "", "none")),
+    {VERSION: "2025-11-25", "mcp-param-path": "/etc"},
+    {VERSION: "2026-07-28", METHOD: "tools/call", NAME: "ok", "mcp-param-path": "/ok/a"},
+)
+POLICIES = (
+    *[RULES] * 8,
+    *[f'{RULES}[settings]\nmode = "monitor"\n'] * 2,
+    f'{RULES}[settings]\ndeny_style = "error"\n',
+    f'{RULES}[secrets]\naction = "deny"\n',
+    f'{RULES}[injection]\naction = "deny"\n',
+    f'[[rule]]\naction = "deny"\ntool = "ok"\ntainted = true\n{RULES}',
+    f'{RULES}[[limit]]\ntool = "ok"\nresult_bytes = 1000\n',
+)
+MIRRORED = {"type": "object", "properties": {"path": {"type": "string", "x-mcp-header": "path"}}}
+IN_META, KEY = f'"_meta":{{"{META_VERSION}":%s}},', '"AKIAIOSFODNN7EXAMPLQ"'
+CHANGES: tuple[tuple[str, str], ...] = (
+    ('"id":', '"id":5,"id":'),
+    ('"name":"ok"', '"name":"rm","name":"ok"'),
+    ('"tools/call"', '"\\u0074ools/call"'),
+    *(('"params":{', f'"params":{{{IN_META % text}') for text in ('"2026-07-28"', '"x"', "5")),
+    ('"arguments":{', f'"arguments":{{"{META_VERSION}":"2026-07-28",'),
+    ('"params":{', f'"params":{{"_meta":{{"x":{KEY}}},'),
+    *(
+        ('"result":{', f'"result":{{"resultType":{text},')
+        for text in ('"task"', KEY, f'{{"a":{KEY}}}', '["input_required"]', "null")
+    ),
+    ('"result":{', f'"result":{{"_meta":{{"a":{KEY}}},"resultType":"complete",'),
+    ('"result":{', f'"result":{{"structuredContent":{{{KEY}:1}},'),
 )
 
 
@@ -92,18 +121,20 @@ class Counting(FastPath):
 
 def compare(rng: Random) -> int:
     """Hold one conversation in both ways; return how many messages the short way took."""
-    text = rng.choice([RULES] * 4 + [f'{RULES}[settings]\nmode = "monitor"\n'])
+    text, lines = rng.choice(POLICIES), rng.random() < 0.5
     pins, changed = rng.random() < 0.3, rng.choice(["as it was", "otherwise"])
-    short, long = Scene(text, pins=pins), Scene(text, pins=pins)
+    short, long = (Scene(text, pins=pins, lines=lines) for _ in range(2))
+    opening, schema = rng.choice(["2025-11-25", "2025-11-25", None]), rng.choice([{}, MIRRORED])
     counting = Counting(
         short.guard._conversation, short.guard._pin_check, short.guard._list_refresh
     )
     short.guard._fast_path = counting
     long.guard._fast_path = Long()  # type: ignore[assignment]  # as it says
     for scene in (short, long):
-        scene.opened("2025-11-25", {})
-        for described in ("as it was", "as it was", changed) if pins else ():
-            tools = {"tools": [{"name": "ok", "description": described}]}
+        if opening is not None:
+            scene.opened(opening, {})
+        for described in ("as it was", "as it was", changed) if pins or schema else ():
+            tools = {"tools": [{"name": "ok", "description": described, "inputSchema": schema}]}
             scene.answered(scene.request("tools/list", {}), tools)
     over_http = rng.random() < 0.5
     for _ in range(20):
@@ -113,6 +144,9 @@ def compare(rng: Random) -> int:
         raw = (call if from_client else answer)(rng) if rng.random() < 0.8 else mangled(rng)
         if rng.random() < 0.05:
             raw = raw.replace(b'"2.0"', rng.choice([b"2.0", b'"1.0"']))
+        if rng.random() < 0.2:
+            was, becomes = rng.choice(CHANGES)
+            raw = raw.replace(was.encode(), becomes.encode(), 1)
         verdicts = []
         for scene in (short, long):
             scene.audit.fails = fails
@@ -126,9 +160,14 @@ def compare(rng: Random) -> int:
         ], raw
         assert short.told == long.told, raw
         assert waiting(short) == waiting(long), raw
+        assert received(short) == received(long), raw
     short.close()
     long.close()
     return counting.taken
+
+
+def received(scene: Scene) -> Any:
+    return scene.guard._conversation.received.origins
 
 
 def waiting(scene: Scene) -> list[Any]:

@@ -1,7 +1,7 @@
 """The requests of clients about tasks, and the queue through which a task reaches its worker."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -10,9 +10,11 @@ from nacre.being.tasks.task import Task, TaskCall
 from nacre.core.errors import InvalidInputError, NacreError, NotFoundError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_RECEIVES, MAX_TASK_GROUP, TASK_RESEND_SECONDS
+from nacre.core.origins import origins_in
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.ports.queue import Queue
+from nacre.ports.untrusted_results import UntrustedResults
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 
@@ -62,6 +64,7 @@ class TaskRequests:
     store: TaskStore
     queue: TaskQueue
     leases: Callable[[], Leases]
+    received: Callable[[], UntrustedResults]
 
     def create(
         self, tool: str, arguments: Mapping[str, Any], context: Context, group: str | None
@@ -102,7 +105,9 @@ class TaskRequests:
         if task.status == "input_required":
             wire["inputRequests"] = task.questions
         elif task.status in ("completed", "failed"):
-            wire |= self.store.outcome(task)
+            outcome, origins = self.store.outcome(task)
+            self._note(origins, task)
+            wire |= outcome
         return wire
 
     def update(self, task_id: str, principal: Principal, answers: Mapping[str, Any]) -> None:
@@ -115,6 +120,16 @@ class TaskRequests:
     def cancel(self, task_id: str, principal: Principal) -> None:
         """Cancel the task; a task that has ended stays as it is."""
         self.store.cancel(self._own_task(task_id, principal))
+
+    def _note(self, origins: Collection[str], task: Task) -> None:
+        """Note that the client receives content of these origins now; raises UnavailableError.
+
+        It was noted when the work received it, but a client may come for it much later.
+        """
+        if origins:
+            ledger, now = self.received(), self.store.clock()
+            for origin in origins_in(origins):
+                ledger.note(task.holder, origin, now)
 
     def _own_task(self, task_id: str, principal: Principal) -> Task:
         task = self.store.find(principal.being_id, task_id) if _is_id(task_id) else None

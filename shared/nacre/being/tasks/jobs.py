@@ -1,11 +1,12 @@
 """The worker's side of tasks: the job runs a task's handler and stores the outcome."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from nacre.being.tasks.client_requests import KIND, NOBODY_WAITS, TaskQueue
 from nacre.being.tasks.store import TaskStore
-from nacre.being.tasks.task import Task, TaskCall
+from nacre.being.tasks.task import Status, Task, TaskCall
 from nacre.being.tasks.watch import AttemptStopped, AttemptWatch, TaskChannel
 from nacre.core.errors import (
     BrokenSealError,
@@ -13,13 +14,17 @@ from nacre.core.errors import (
     InvalidInputError,
     InvalidParamsError,
     LeaseLostError,
+    NacreError,
     NotFoundError,
     TooLargeError,
+    UnavailableError,
 )
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import TASK_NOTE_BYTES, TASK_QUESTION_BYTES, TASK_SECONDS, TASK_WATCH_SECONDS
+from nacre.core.origins import UNKNOWN, external, texts_of
 from nacre.jobs.lease import Lease, Leases
 from nacre.jobs.worker import Work, Worker
+from nacre.ports.untrusted_results import UntrustedResults
 from nacre.protocol import strict_json
 from nacre.protocol.application_rules import Explainer
 from nacre.protocol.context import Context, InputRequired
@@ -90,16 +95,27 @@ class TaskAttempt:
     async def wait_for(
         self, requests: Mapping[str, Mapping[str, Any]]
     ) -> Mapping[str, dict[str, Any]]:
-        """Return the client's answers to these requests, while this attempt goes on."""
+        """Return the client's answers to these requests, while this attempt goes on.
+
+        Raises AttemptStopped if the task has ended meanwhile, or another worker has it.
+        """
         import asyncio  # noqa: PLC0415 - a handler that awaits has loaded it
 
         encoded = strict_json.encode(requests)
         if len(encoded) > TASK_QUESTION_BYTES:
             raise InvalidInputError(f"a task asks at most {TASK_QUESTION_BYTES} bytes at once")
-        await asyncio.to_thread(self._questions.ask, encoded)
-        while (answers := await asyncio.to_thread(self._questions.answers)) is None:
-            await asyncio.sleep(self._questions.every)
-        return answers
+        questions = self._questions
+        try:
+            await asyncio.to_thread(questions.ask, encoded)
+            while True:
+                # A store that fails now may answer the next time.
+                with suppress(UnavailableError):
+                    answers = await asyncio.to_thread(questions.answers)
+                    if answers is not None:
+                        return answers
+                await asyncio.sleep(questions.every)
+        except LeaseLostError:  # not an answer, which the handler would act on
+            raise AttemptStopped from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +127,7 @@ class TaskJobs:
     leases: Leases
     surface: Callable[[], ToolSource]
     rules: Explainer
+    received: Callable[[], UntrustedResults]
     seconds: float = TASK_SECONDS
     every: float = TASK_WATCH_SECONDS
 
@@ -131,7 +148,10 @@ class TaskJobs:
         try:
             if task.waiting is not None:  # its attempt is gone, and what it had begun with it
                 self.store.fail_stuck(task, NOBODY_WAITS)
-                return
+                # It may have been answered in this moment; its handler says what is lost then.
+                task = self.store.find(task.being_id, task.task_id)
+                if task is None or task.status != "working":
+                    return
             try:
                 call = self.store.begin(task, lease, work.attempt)
             except (BrokenSealError, NotFoundError) as error:  # another attempt would fail as well
@@ -206,7 +226,7 @@ class TaskJobs:
     def _complete(self, task: Task, lease: Lease, result: Mapping[str, Any]) -> None:
         outcome = {"result": {"resultType": "complete", **result}}
         try:
-            self.store.finish(task, lease, "completed", outcome, None)
+            self._finish(task, lease, "completed", outcome, None)
         except (TypeError, ValueError, RecursionError, TooLargeError) as error:
             self._refuse(task, lease, self.rules.explain(error, modern=True))
 
@@ -226,7 +246,22 @@ class TaskJobs:
         error: dict[str, Any] = {"code": failure.code, "message": failure.message}
         if failure.data is not None:
             error["data"] = failure.data
-        self.store.finish(task, lease, "failed", {"error": error}, failure.message)
+        self._finish(task, lease, "failed", {"error": error}, failure.message)
+
+    def _finish(
+        self,
+        task: Task,
+        lease: Lease,
+        status: Status,
+        outcome: Mapping[str, Any],
+        message: str | None,
+    ) -> None:
+        """End the task; what its caller has received until now may be in its outcome."""
+        try:
+            received = self.received().origins(task.holder, self.store.clock())
+        except NacreError:  # the outcome of work that cannot be repeated must not be lost for it
+            received = frozenset({external(UNKNOWN)})
+        self.store.finish(task, lease, status, outcome, message, texts_of(received))
 
 
 async def _call(tool: WireTool, arguments: dict[str, Any], context: Context) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ All items expire a day after the task was created.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -115,12 +115,14 @@ class TaskStore:
         item = self.table.get(head_key(being_id, task_id))
         return None if item is None or "subject" not in item else read_task(item)
 
-    def outcome(self, task: Task) -> dict[str, Any]:
-        """Return the `result` or the `error` of a task that has ended."""
+    def outcome(self, task: Task) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Return the `result` or the `error` of a task that has ended, and the origins in it."""
         item = self.table.get(result_key(task.being_id, task.task_id))
         if item is None:
             raise NotFoundError("the result of this task is no longer stored; call again")
-        return dict(json.loads(self.contents.read(RESULT.read(item))))
+        item = RESULT.read(item)
+        origins = str(item.get("origins", "")).splitlines()
+        return dict(json.loads(self.contents.read(item))), tuple(origins)
 
     def answer(self, task: Task, answers: Mapping[str, Any]) -> Task | None:
         """Store answers to the open questions; return the task if a job has to continue it."""
@@ -270,11 +272,21 @@ class TaskStore:
         status: Status,
         outcome: Mapping[str, Any],
         message: str | None,
+        origins: Iterable[str] = (),
     ) -> bool:
-        """End the task with its result or its error; return False without the lease."""
+        """End the task with its result or its error; return False without the lease.
+
+        `origins` are those of the external content that may be in it.
+        """
         return _succeeds(
             lambda: self._end(
-                task, _is_held_by(lease), status, outcome, message, attempt=lease.fence
+                task,
+                _is_held_by(lease),
+                status,
+                outcome,
+                message,
+                attempt=lease.fence,
+                origins=origins,
             )
         )
 
@@ -291,6 +303,7 @@ class TaskStore:
         message: str | None,
         *,
         attempt: int = 0,
+        origins: Iterable[str] = (),
     ) -> None:
         being_id, task_id = task.being_id, task.task_id
         change: Item = {"status": status, "updated_ms": self.now(), "message": message}
@@ -307,6 +320,8 @@ class TaskStore:
                 EXPIRES_AT: until,
                 **attributes,
             }
+            if lines := "\n".join(origins):
+                body["origins"] = lines
             writes.append(Put(RESULT.stamp(body)))
         ended = Change(set=change, remove=frozenset({"asked", "due_ms", "waiting"}))
         writes += [Update(task.head, ended, when), Delete(call_key(being_id, task_id))]

@@ -9,6 +9,7 @@ from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import TASK_KEPT_SECONDS, TASK_POLL_MS
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Item, Key
+from nacre.ports.untrusted_results import Holder
 
 Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
 
@@ -66,6 +67,11 @@ class Task:
     def head(self) -> Key:
         """The key of the task's state."""
         return head_key(self.being_id, self.task_id)
+
+    @property
+    def holder(self) -> Holder:
+        """Whoever receives its result."""
+        return Holder(self.being_id, self.subject)
 
     @property
     def questions(self) -> dict[str, Any]:
@@ -131,7 +137,10 @@ def read_task(item: Item) -> Task:
         encoded_questions=questions if isinstance(questions, bytes) else None,
         call_blob=blob if isinstance(blob, str) else None,
         profile=str(item.get("profile", "")),
-        waiting=_int(item["waiting"]) if "waiting" in item else None,
+        # An older version takes an answer and leaves it.
+        waiting=_int(item["waiting"])
+        if "waiting" in item and item["status"] == "input_required"
+        else None,
     )
 
 

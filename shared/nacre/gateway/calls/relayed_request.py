@@ -3,7 +3,8 @@
 A server of the older generation asks while its call runs. A server of the newer one ends the call
 with its questions, and is called again with the answers. Clients do the same, and both kinds meet
 here: a question goes to the client in the client's way, and the answer back in the server's way.
-Where no other message of the client finds this process again, only a task can wait for the answer.
+A task waits for the answer where its call runs. Without one, a call is parked for the client's next
+message, which must find this process again.
 """
 
 import time
@@ -215,11 +216,11 @@ class _RelayedRequest:
         ticket = context.handler_state.get(_STATE, {}).get("ticket")
         ticket = ticket or (self._parked.new_ticket() if self._parked else token_hex(8))
         try:
-            if context.version == MODERN and not self._parked:
-                if context.task is None:
-                    raise ClientCapabilityError(capability_of(question.method))
-                # The server waits in this process, and no other one can bring it the answer.
+            if context.task is not None:
+                # The server waits in this process, and another one may take the task's next job.
                 context = replace(context, waits_here=True)
+            elif context.version == MODERN and not self._parked:
+                raise ClientCapabilityError(capability_of(question.method))
             answer = await self._ask(question, f"{ticket}-{question.number}", context)
         except InputRequired:
             assert self._parked is not None

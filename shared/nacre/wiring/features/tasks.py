@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nacre.ports.blobs import Blobs
     from nacre.ports.items.table import Table
     from nacre.ports.queue import Queue
+    from nacre.ports.untrusted_results import UntrustedResults
     from nacre.ports.vault import Vault
     from nacre.protocol.application_rules import Explainer
     from nacre.protocol.surface import ToolSource
@@ -31,13 +32,15 @@ class TaskParts:
         *,
         blobs: "Callable[[], Blobs]",
         vault: "Callable[[], Vault]",
+        received: "Callable[[], UntrustedResults]",
     ) -> None:
         from random import SystemRandom
 
         self._store = TaskStore(table, TaskContents(blobs), vault, clock, SystemRandom())
         self._queue = TaskQueue(queue)
         self._leases = leases
-        self.requests = TaskRequests(self._store, self._queue, leases)
+        self._received = received
+        self.requests = TaskRequests(self._store, self._queue, leases, received)
 
     def register(
         self, worker: "Worker", surface: "Callable[[], ToolSource]", rules: "Explainer"
@@ -45,5 +48,5 @@ class TaskParts:
         """Let a worker do tasks, on the surface that their callers reach."""
         from nacre.being.tasks.jobs import TaskJobs
 
-        jobs = TaskJobs(self._store, self._queue, self._leases(), surface, rules)
+        jobs = TaskJobs(self._store, self._queue, self._leases(), surface, rules, self._received)
         jobs.register(worker)
