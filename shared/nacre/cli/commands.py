@@ -92,7 +92,7 @@ COMMANDS = {
     "vouch": ("memory.vouch:vouch", "Vouch for the text of a memory, whoever reported it."),
     "why": (
         "memory.why:why",
-        "Trace CALL or MEMORY back to messages, results and runs.",
+        "Trace a memory or a call back to messages, results and runs.",
     ),
     "forget": ("memory.forget:forget", "Erase memories, messages or a whole Being."),
     "doctor": ("operate.doctor:doctor", "Find problems, and show how to fix them."),

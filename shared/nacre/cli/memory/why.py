@@ -21,7 +21,7 @@ from nacre.wiring.compose import Home
 @json_option
 @being_options
 def why(of: str, *, as_json: bool, place: Place) -> None:
-    """Trace a memory or a call back to its causes, as far as they were recorded.
+    """Trace a memory or a call back to messages, results and runs.
 
     MEMORY is the id of a memory or of a scene: who told it, from which messages and results, which
     patrol made it, and what was merged and corrected. CALL is the name of a record, as at the end
