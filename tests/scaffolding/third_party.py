@@ -281,7 +281,8 @@ def differences(
     """Return what a client saw otherwise: one line for each step; each run has its own folder.
 
     A client of both generations takes the newer one behind a proxy, which translates for an older
-    server. Then what is only of that generation does not count.
+    server. Then what is only of that generation does not count, nor does the last progress: this
+    client drops what arrives together with the result.
     """
     assert len(direct[1]) == len(proxied[1]) == len(steps)
     versions = [run[1][0].get("version") for run in (direct, proxied)]
@@ -290,6 +291,8 @@ def differences(
     for step, left, right in zip(steps, direct[1], proxied[1], strict=True):
         if is_translated and step.method == "ping":  # which that generation does not have
             continue
+        if is_translated and isinstance(left, dict) and "progress" in left:
+            left, right = _without_late_progress(left, right)
         before, after = (
             _plain(_of_both(seen) if is_translated else seen, folder, timed=server.timed)
             for seen, folder in ((left, direct[0]), (right, proxied[0]))
@@ -297,6 +300,19 @@ def differences(
         if before != after:
             found.append(f"{step}:\n  direct  {before[:2000]}\n  proxied {after[:2000]}")
     return found
+
+
+def _without_late_progress(left: Any, right: Any) -> tuple[Any, Any]:
+    """Return what was seen of a call, its progress cut to what both runs had."""
+    if not isinstance(right, dict) or "progress" not in right:
+        return left, right
+    both = min(len(left["progress"]), len(right["progress"]))
+    if max(len(left["progress"]), len(right["progress"])) > both + 1:
+        return left, right
+    return (
+        {**left, "progress": left["progress"][:both]},
+        {**right, "progress": right["progress"][:both]},
+    )
 
 
 _NEWER = "2026-07-28"
