@@ -33,6 +33,7 @@ from nacre.adapters.qdrant import calls as qdrant_calls
 from nacre.adapters.vectors import file_vectors
 from nacre.being.memory.model import keys
 from nacre.being.orders.order import request as order_request
+from nacre.being.orders.order_surface import OrderNames
 from nacre.core.clock import system_clock
 from nacre.core.logs import Log
 from nacre.core.token_prefixes import API
@@ -41,6 +42,7 @@ from nacre.faces.aws_lambda.patrol_worker import worker_handler
 from nacre.faces.aws_lambda.token_authorizer import authorizer_handler
 from nacre.faces.evaluator.evaluator_function import policy_handler
 from nacre.firewall.audit import stored_log
+from nacre.gateway.mounts import Mounts
 from nacre.protocol.http import error_map
 from nacre.wiring import aws, signed_requests
 from nacre.wiring.aws import StackPorts
@@ -353,6 +355,9 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
         qdrant_calls.connect = lambda *_: qdrant  # of this process
         # What policies and names are kept by: slow, so that a busy machine keeps them as long.
         time.monotonic = lambda: began + (real() - began) / _SLOWNESS + ahead[0]
+        defaults = _clock_defaults()
+        for names, name in defaults:
+            names[name] = lambda: time.monotonic()
         get._TIMEOUT_SECONDS = 60  # a request that is sent again would be counted again
         opened: list[SignedGet] = []
         made = signed_requests.signed
@@ -371,6 +376,8 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
                 yield Functions(stack, front, being.being_id, settings, issued.token, ahead, log)
         finally:
             time.monotonic, qdrant_calls.connect = real, connect
+            for names, name in defaults:
+                names[name] = real
             get._TIMEOUT_SECONDS = patience
             limits["ORDER_GATEWAY_SECONDS"] = seconds
             audit["AUDIT_ANCHOR_SECONDS"] = minute
@@ -380,6 +387,12 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
                 each.close()
             qdrant.close()
             gc.collect()
+
+
+def _clock_defaults() -> list[tuple[dict[str, Any], str]]:
+    """Return the defaults of those that keep lists and names, which are the clock of the import."""
+    methods = ((Mounts.__init__, "tick"), (OrderNames.__init__, "monotonic"))
+    return [(defaults, name) for method, name in methods if (defaults := method.__kwdefaults__)]
 
 
 def _kept(opened: list[SignedGet], made: Callable[..., SignedGet], *given: Any) -> Any:
