@@ -238,12 +238,12 @@ class Context:
             self.require(capability_of(request["method"]))
         if self.version == MODERN:
             missing = {key: request for key, request in requests.items() if key not in self.answers}
-            given = self.answers
+            client_answers = self.answers
             if missing and self.waits_here and self.task is not None:
-                given = {**given, **await self.task.wait_for(missing)}
+                client_answers = {**client_answers, **await self.task.wait_for(missing)}
             elif missing:
                 raise InputRequired(missing)
-            answers = {key: given[key] for key in requests}
+            answers = {key: client_answers[key] for key in requests}
         else:
             answers = {
                 key: await self.channel.ask(request["method"], dict(request.get("params", {})))

@@ -35,7 +35,7 @@ _USES: Mapping[str, tuple[str, ...]] = {
     "prompts/get": ("prompts/list",),
     "resources/read": ("resources/list", "resources/templates/list"),
 }
-_ENCODED = tuple((method, method.encode()) for method in _USES)
+_METHODS_ON_THE_WIRE = tuple((method, method.encode()) for method in _USES)
 _MAX_PAGES = 50
 
 
@@ -194,7 +194,11 @@ class ListRefresh:
 
     def delayed(self, raw: bytes) -> list[str]:
         """Return the methods that a message names and whose requests should wait."""
-        return [name for name, encoded in _ENCODED if encoded in raw and self.delays(name)]
+        return [
+            method
+            for method, wire_bytes in _METHODS_ON_THE_WIRE
+            if wire_bytes in raw and self.delays(method)
+        ]
 
     def _request(self, method: str, cursor: str | None, page: int, more: tuple[str, ...]) -> bytes:
         id_ = f"nacre-list-{secrets.token_hex(8)}"

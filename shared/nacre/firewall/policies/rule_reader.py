@@ -215,9 +215,9 @@ class RuleReader(Reader):
         parts = _WINDOW.fullmatch(window) if isinstance(window, str) else None
         hours = int(parts[1]) * (24 if parts[2] == "day" else 1) if parts else 0
         if not 1 <= hours <= MAX_WINDOW_HOURS:
-            given = shown(window) if isinstance(window, str) else kind_of_value(window)
+            written = shown(window) if isinstance(window, str) else kind_of_value(window)
             raise self.error(
-                f"window is {given}",
+                f"window is {written}",
                 f"write hours or days, at most {MAX_WINDOW_HOURS // 24} days, such as '7 days'",
             )
         return hours

@@ -149,10 +149,10 @@ class KeptQuestions:
         if screened is None:
             return
         question, is_cut = screened
-        given: dict[str, Value] = {
+        named_arguments: dict[str, Value] = {
             name: value for name, value in arguments.items() if value is not None
         }
-        identity = json.dumps([being_id, tool, question, given], sort_keys=True)
+        identity = json.dumps([being_id, tool, question, named_arguments], sort_keys=True)
         place = Key(
             keys.questions(being_id), hashlib.sha256(identity.encode()).hexdigest()[:_ID_LENGTH]
         )
@@ -165,36 +165,36 @@ class KeptQuestions:
             "asked": now,
             **_listed(being_id, now),
         }
-        whole = QUESTION.stamp(
+        item = QUESTION.stamp(
             {
                 **place.attributes(),
                 **attributes,
                 "tool": tool,
                 "text": question,
-                "arguments": given,
+                "arguments": named_arguments,
                 "is_cut": is_cut,
                 "times": 1,
             }
         )
         # A memory that is being erased must not come back as the answer to a question.
-        existing = [Check(_place(being_id, hit), Present()) for hit in answer.found]
+        memory_checks = [Check(_place(being_id, hit), Present()) for hit in answer.found]
         for _ in range(_ATTEMPTS):
-            before = self._table.get(place)
-            if before is None:
-                writes = self._first(being_id, whole)
-            elif "mark" in before:
-                counted = Update(place, Change(add={"times": 1}), Present("mark"))
-                writes = [_keeping(being_id), counted]
+            stored = self._table.get(place)
+            if stored is None:
+                writes = self._first(being_id, item)
+            elif "mark" in stored:
+                one_more = Update(place, Change(add={"times": 1}), Present("mark"))
+                writes = [_keeping(being_id), one_more]
             else:
-                again = Change(set=attributes, add={"times": 1})
+                renewed = Change(set=attributes, add={"times": 1})
                 writes = [
                     _keeping(being_id),
-                    Update(place, again, Every((Present(), Absent("mark")))),
+                    Update(place, renewed, Every((Present(), Absent("mark")))),
                 ]
             if not writes:
                 return
             try:
-                self._table.transact([*writes, *existing])
+                self._table.transact([*writes, *memory_checks])
             except ConditionFailedError as error:
                 if error.index >= len(writes) or not self.is_on(being_id):
                     return
@@ -240,8 +240,8 @@ class KeptQuestions:
         if not isinstance(count, int) or count < KEPT_QUESTIONS_OF_BEING:
             room = Compare(KEPT_QUESTIONS, "<", KEPT_QUESTIONS_OF_BEING)
             has_room = Every((_KEEPS, Either((Absent(KEPT_QUESTIONS), room))))
-            counted = Update(keys.meta(being_id), Change(add={KEPT_QUESTIONS: 1}), has_room)
-            return [counted, put]
+            one_more = Update(keys.meta(being_id), Change(add={KEPT_QUESTIONS: 1}), has_room)
+            return [one_more, put]
         oldest = self._table.query(keys.asked_questions(being_id), index="gsi1", limit=1).items
         if not oldest:  # all have marks
             return []
