@@ -1,7 +1,6 @@
 """How long one server's 9 MB hold up the calls of others, behind one gateway."""
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.benchmarks.processes import served_by
 from tests.benchmarks.table import show
 
 pytestmark = pytest.mark.benchmark
@@ -55,23 +55,6 @@ def big_server() -> Iterator[str]:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
         process.kill()
-
-
-@contextmanager
-def gateway(folder: Path, way: str, policy: str, url: str) -> Iterator[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(folder), way, policy, url],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT}/shared:{ROOT}", "PATH": os.defpath},
-    )
-    with process:
-        assert process.stdout is not None
-        assert process.stdin is not None
-        yield process.stdout.readline().strip()
-        process.stdin.close()
 
 
 class Caller:
@@ -141,7 +124,7 @@ def test_a_big_result_of_one_server_holds_up_no_other(tmp_path: Path) -> None:
         for number, (shape, policy, way, over) in enumerate(CASES):
             path = OVER[over]
             url = "" if path is None else address + path
-            with gateway(tmp_path / str(number), way, policy, url) as served:
+            with served_by(SERVE, str(tmp_path / str(number)), way, policy, url) as (_, served):
                 took, whole = delays(served, shape)
             p99 = took[int(len(took) * 0.99)]
             checks = "and instructions" if policy else "secrets"

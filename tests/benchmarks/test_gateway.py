@@ -2,13 +2,9 @@
 
 import asyncio
 import json
-import os
 import re
-import subprocess
-import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -20,44 +16,12 @@ from nacre.gateway.catalogue.health import failed
 from nacre.gateway.catalogue.store import Entry, StoredCatalogue
 from nacre.gateway.servers.config import server_from
 from nacre.ports.upstream import Offered
-from tests.infra.declared import ROOT
+from tests.benchmarks.processes import null_server, served_by
 from tests.scaffolding.gateway_world import EVERYTHING_GOES, World, world
 
 pytestmark = pytest.mark.benchmark
 
 ROUNDS = 300
-NULL_SERVER = """
-import asyncio, json, sys
-
-TOOL = {"name": "echo", "inputSchema": {"type": "object"}}
-DISCOVER = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
-            "ttlMs": 0, "cacheScope": "private"}
-RESULTS = {"server/discover": DISCOVER,
-           "tools/list": {"tools": [TOOL], "ttlMs": 0, "cacheScope": "private"}}
-
-async def talk(reader, writer):
-    try:
-        while True:
-            head = await reader.readuntil(b"\\r\\n\\r\\n")
-            size = int(head.lower().split(b"content-length:")[1].split(b"\\r\\n")[0])
-            asked = json.loads(await reader.readexactly(size))
-            said = {"content": [{"type": "text", "text": "hi"}]}
-            found = {"resultType": "complete", **RESULTS.get(asked["method"], said)}
-            out = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": found}).encode()
-            writer.write(b"HTTP/1.1 200 OK\\r\\ncontent-type: application/json\\r\\n"
-                         b"content-length: %d\\r\\n\\r\\n" % len(out) + out)
-    except asyncio.IncompleteReadError:
-        writer.close()
-
-async def main():
-    server = await asyncio.start_server(talk, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
-
-asyncio.run(main())
-"""
-
-
 SERVE = """
 import sys
 from pathlib import Path
@@ -70,39 +34,6 @@ with world(Path(sys.argv[1]), {"null": {"url": f"http://127.0.0.1:{sys.argv[2]}/
         print(url, flush=True)
         sys.stdin.read()
 """
-
-
-@contextmanager
-def gateway_before(port: int, folder: Path) -> Iterator[str]:
-    """Serve a laptop with a server behind it, in a process of its own, and yield its URL."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(folder), str(port)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT}/shared:{ROOT}", "PATH": os.defpath},
-    )
-    with process:
-        assert process.stdout is not None
-        assert process.stdin is not None
-        yield process.stdout.readline().strip()
-        process.stdin.close()
-
-
-@contextmanager
-def null_server() -> Iterator[int]:
-    """Run a server that does nothing, in a process of its own, and yield its port."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", NULL_SERVER], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        yield int(process.stdout.readline())
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 async def raw(port: int, path: str, tool: str, version: str) -> float:
@@ -168,7 +99,10 @@ async def _of(measure: Measure) -> float:
 
 
 def test_a_call_through_the_gateway_adds_at_most_a_millisecond(tmp_path: Path) -> None:
-    with null_server() as port, gateway_before(port, tmp_path / "w") as url:
+    with (
+        null_server() as port,
+        served_by(SERVE, str(tmp_path / "w"), str(port)) as (_, url),
+    ):
         own = int(url.rpartition(":")[2].partition("/")[0])
         direct, through = least(
             lambda: raw(port, "/mcp", "echo", "2025-11-25"),

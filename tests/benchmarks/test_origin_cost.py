@@ -8,9 +8,6 @@ turns over HTTP, and the time that their processes spend on a processor is compa
 
 import http.client
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -21,8 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.benchmarks.test_gateway import NULL_SERVER
-from tests.infra.declared import ROOT
+from tests.benchmarks.processes import null_server, served_by
 
 pytestmark = pytest.mark.benchmark
 
@@ -87,34 +83,10 @@ class Gateway:
 
 @contextmanager
 def gateway(folder: Path, *options: str) -> Iterator[Gateway]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(folder), *options],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT}/shared:{ROOT}", "PATH": os.defpath},
-    )
-    with process:
-        assert process.stdout is not None
-        assert process.stdin is not None
-        opened = Gateway(process.pid, process.stdout.readline().strip())
+    with served_by(SERVE, str(folder), *options) as (process, url):
+        opened = Gateway(process, url)
         yield opened
         opened.close()
-        process.stdin.close()
-
-
-@contextmanager
-def server(tool: str) -> Iterator[str]:
-    program = NULL_SERVER.replace('"echo"', f'"{tool}"')
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 def block(gateway: Gateway, tool: str, arguments: Mapping[str, Any]) -> float:
@@ -128,7 +100,7 @@ def block(gateway: Gateway, tool: str, arguments: Mapping[str, Any]) -> float:
 def test_knowing_what_came_in_costs_at_most_a_tenth_of_a_call(tmp_path: Path) -> None:
     ratios = {}
     with ExitStack() as opened:
-        ports = [opened.enter_context(server(tool)) for tool in ("search_web", "send")]
+        ports = [str(opened.enter_context(null_server(tool))) for tool in ("search_web", "send")]
         guarded, plain = (
             opened.enter_context(gateway(tmp_path / kind, *ports, kind))
             for kind in ("guarded", "plain")

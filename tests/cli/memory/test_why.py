@@ -19,20 +19,13 @@ from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
 from tests.gateway.http_upstream import http_upstream
 from tests.scaffolding.deployments import Deployment, on_laptop
+from tests.scaffolding.gateway_world import EVERYTHING_GOES
 
-RULES = """
+RULES = f"""
 [[rule]]
 action = "deny"
 tool = "mcp__web__huge"
-
-[[rule]]
-action = "allow"
-tool = "**"
-
-[[rule]]
-action = "allow"
-method = "**"
-"""
+{EVERYTHING_GOES}"""
 SECRET_TEXT = "the harbour opens at nine"
 
 
