@@ -12,6 +12,7 @@ from nacre.http_client.client import HttpClient
 from nacre.http_client.connection import Response
 from nacre.http_client.errors import CompressedError, ConnectError, HttpError, ReadTimeoutError
 from nacre.http_client.public_addresses import checked_addresses
+from tests.scaffolding.stream_server import stream_server
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: 2\r\n\r\nok"
 
@@ -47,11 +48,8 @@ class Server:
 
 @asynccontextmanager
 async def running(server: Server) -> AsyncIterator[Address]:
-    listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
-    try:
-        yield parse_address(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/doc")
-    finally:
-        listener.close()
+    async with stream_server(server.serve) as port:
+        yield parse_address(f"http://127.0.0.1:{port}/doc")
 
 
 async def get(client: HttpClient, address: Address, *, seconds: float = 10) -> Response:

@@ -68,3 +68,15 @@ def test_no_built_file_is_committed() -> None:
     built = (".pyc", ".so", ".whl", ".tar.gz", ".zip")
 
     assert [path.name for path in committed() if path.name.endswith(built)] == []
+
+
+def test_servers_of_tests_close_every_connection() -> None:
+    # In two parts, as above. Programs that the benchmarks run end with their connections.
+    leaky = re.compile("asyncio.start_" + r"server\(|loop(?:\(\))?\.create_" + r"server\(")
+    allowed = ("tests/scaffolding/stream_server.py", "tests/benchmarks/")
+
+    assert [
+        name
+        for name, text in texts()
+        if name.startswith("tests/") and not name.startswith(allowed) and leaky.search(text)
+    ] == [], "use tests/scaffolding/stream_server.py"

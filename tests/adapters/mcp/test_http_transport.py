@@ -15,6 +15,7 @@ from nacre.core.limits import LARGE_RESULT_BYTES, UPSTREAM_ANSWER_BYTES
 from nacre.gateway.servers.config import server_from
 from nacre.gateway.servers.references import References
 from nacre.http_client.public_addresses import resolved
+from tests.scaffolding.stream_server import stream_server
 
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
 
@@ -33,9 +34,7 @@ def fetch(response: bytes, *, shorten: Shorten | None = shorten) -> bytes:
 
     async def get() -> bytes:
         transport = HttpTransport(resolved, connect_seconds=10, shorten=shorten)
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        async with server, httpx2.AsyncClient(transport=transport) as client:
+        async with stream_server(serve) as port, httpx2.AsyncClient(transport=transport) as client:
             return (await client.get(f"http://127.0.0.1:{port}/mcp")).content
 
     return asyncio.run(get())

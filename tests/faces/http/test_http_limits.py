@@ -32,6 +32,7 @@ from nacre.protocol.http.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
 from tests.end_to_end.attacks.rows import attack
 from tests.faces.http.test_laptop_server import ANN, application
+from tests.scaffolding.stream_server import protocol_server
 
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
 ANN_HEAD = HEAD + b"Authorization: Bearer ann\r\n"
@@ -154,16 +155,14 @@ async def serving(world: World) -> AsyncIterator[World]:
     config.load()
     state = uvicorn.server.ServerState()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        lambda: connection(config=config, server_state=state, app_state={}, _loop=loop),
-        "127.0.0.1",
-        0,
-    )
-    world.port = server.sockets[0].getsockname()[1]
+
+    def taken() -> BoundedProtocol:
+        return connection(config=config, server_state=state, app_state={}, _loop=loop)
+
     try:
-        yield world
+        async with protocol_server(taken) as world.port:
+            yield world
     finally:
-        server.close()
         for guest in list(state.connections):
             guest.transport.abort()
         await asyncio.gather(*state.tasks)
@@ -177,12 +176,10 @@ async def relaying(world: World) -> AsyncIterator[World]:
         await reply.respond(200, {}, b"x" * (64_000_000 if request.path == "/much" else 1))
 
     connections = Connections(handle, lambda error: None, world.crowd)
-    server = await asyncio.get_running_loop().create_server(connections.accept, "127.0.0.1", 0)
-    world.port = server.sockets[0].getsockname()[1]
     try:
-        yield world
+        async with protocol_server(connections.accept) as world.port:
+            yield world
     finally:
-        server.close()
         connections.close()
         await asyncio.sleep(0)
 

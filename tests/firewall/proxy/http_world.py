@@ -16,6 +16,7 @@ from nacre.http_client.address import parse_address
 from nacre.protocol.http.allowed_origins import Fences
 from tests.firewall.guarding import MODERN, Scene, request
 from tests.scaffolding.http_crowd import crowd
+from tests.scaffolding.stream_server import protocol_server, stream_server
 
 Json = dict[str, Any]
 NAMES = frozenset({"127.0.0.1"})
@@ -250,14 +251,12 @@ def run(
 @asynccontextmanager
 async def serving(remote: Remote) -> AsyncIterator[None]:
     """Serve as the remote server."""
-    server = await asyncio.start_server(remote.serve, "127.0.0.1", 0, limit=1 << 20)
-    remote.port = server.sockets[0].getsockname()[1]
-    try:
-        yield
-    finally:
-        server.close()
-        for received in remote.received:
-            received.cut()
+    async with stream_server(remote.serve, limit=1 << 20) as remote.port:
+        try:
+            yield
+        finally:
+            for received in remote.received:
+                received.cut()
 
 
 @asynccontextmanager
@@ -282,17 +281,16 @@ async def opened(
         with_credentials=with_credentials,
     )
     connections = Connections(proxy.handle, faults.append, crowd())
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(connections.accept, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
     watching = asyncio.ensure_future(proxy.watch())
     try:
-        async with httpx2.AsyncClient(timeout=60) as client:
+        async with (
+            protocol_server(connections.accept) as port,
+            httpx2.AsyncClient(timeout=60) as client,
+        ):
             url = f"http://127.0.0.1:{port}{path}"
             yield World(remote, scene, client, url, proxy, warnings, faults)
     finally:
         watching.cancel()
-        server.close()
         proxy.close()
         connections.close()
         await asyncio.sleep(0)

@@ -29,6 +29,7 @@ from tests.firewall.proxy.http_world import (
     events,
     run,
 )
+from tests.scaffolding.stream_server import stream_server
 
 CALL = {"name": "t", "arguments": {}}
 ETC = {"name": "filesystem_read", "arguments": {"path": "/etc/passwd"}}
@@ -204,21 +205,20 @@ def test_a_certificate_is_trusted_only_where_somebody_trusted_has_signed_it(
 
     async def main() -> None:
         remote = Remote()
-        server = await asyncio.start_server(remote.serve, "127.0.0.1", 0, ssl=served)
-        address = parse_address(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp")
-        body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
-        stranger = RemoteServer(address, seconds=5)
-        with pytest.raises(HttpError, match=r"not trusted here .*self-signed"):
-            await stranger.send("POST", {}, body)
-        assert remote.received == []
-        friend = RemoteServer(
-            address, seconds=5, tls=lambda: ssl.create_default_context(cafile=certificate)
-        )
-        answer = await friend.send("POST", {}, body)
-        assert b'"done"' in await answer.read()
-        friend.close()
-        server.close()
-        await asyncio.sleep(0.05)
+        async with stream_server(remote.serve, ssl=served) as port:
+            address = parse_address(f"https://127.0.0.1:{port}/mcp")
+            body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+            stranger = RemoteServer(address, seconds=5)
+            with pytest.raises(HttpError, match=r"not trusted here .*self-signed"):
+                await stranger.send("POST", {}, body)
+            assert remote.received == []
+            friend = RemoteServer(
+                address, seconds=5, tls=lambda: ssl.create_default_context(cafile=certificate)
+            )
+            answer = await friend.send("POST", {}, body)
+            assert b'"done"' in await answer.read()
+            friend.close()
+            await asyncio.sleep(0.05)
 
     asyncio.run(main())
 
