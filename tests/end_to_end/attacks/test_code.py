@@ -30,8 +30,6 @@ EXPLAINED = {
     # The parent of a folder with a random name, and folders that no server gets.
     ("B108", "shared/nacre/firewall/confine/confined_server.py"): 1,
     ("B108", "shared/nacre/firewall/confine/runtimes.py"): 2,
-    # The plan of the launcher, in an unnamed file that its own parent has written.
-    ("B302", "shared/nacre/firewall/confine/launch.py"): 1,
     # Methods of dataclasses, from the names of their fields.
     ("B102", "shared/nacre/core/lazy_dataclasses.py"): 1,
     # Our own constants, to write the page of limits.

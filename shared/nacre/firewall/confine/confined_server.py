@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from types import CodeType
+from typing import Any, Self
 
 from nacre.core.errors import ConfigurationError, InvalidInputError
 from nacre.core.lazy_dataclasses import dataclass, replace
@@ -21,7 +22,15 @@ from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import Surroundings
 
 PACKAGES = ("npx", "uvx")  # programs that fetch a package and run it
-_LAUNCHER = Path(__file__).with_name("launch.py")
+# Both come from an unnamed file that this process has written.
+_LAUNCHER = """\
+import marshal, sys
+with open(int(sys.argv[1]), "rb") as file:
+    code, plan = marshal.load(file)
+launch = {"__name__": "launch"}
+exec(code, launch)
+launch["main"](plan)
+"""
 _MACHINES: Mapping[str, Machine] = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64"}
 # What a program needs to find its files and speak its owner's language; nothing of it is secret.
 _USUAL = frozenset(["HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TZ", "USER"])
@@ -166,10 +175,11 @@ class ConfinedStart:
         plan = os.memfd_create("nacre-rights", os.MFD_CLOEXEC)
         self.descriptors = (plan,)
         with os.fdopen(os.dup(plan), "wb") as file:
-            marshal.dump(launch_plan(runtime.command, rights, self.environment), file)
+            values = launch_plan(runtime.command, rights, self.environment)
+            marshal.dump((_launcher(), values), file)
         os.lseek(plan, 0, os.SEEK_SET)
         self.environment = {}  # a variable could make the launcher load code before it is confined
-        return (sys.executable, "-I", "-S", str(_LAUNCHER), str(plan))
+        return (sys.executable, "-I", "-S", "-c", _LAUNCHER, str(plan))
 
 
 def check_machine(rights: Rights) -> None:
@@ -205,6 +215,15 @@ def launch_plan(
         "command": list(command),
         "environment": dict(environment),
     }
+
+
+def _launcher() -> CodeType:
+    """Return the code of the launcher, which Python keeps compiled beside its source."""
+    from nacre.firewall.confine import launch  # noqa: PLC0415 - it loads the C library
+
+    loader: Any = launch.__loader__
+    code: CodeType = loader.get_code(launch.__name__)
+    return code
 
 
 def _machine() -> Machine:

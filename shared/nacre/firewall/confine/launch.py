@@ -1,16 +1,14 @@
-"""Apply rights to this process, then become the server: `python -I -S launch.py DESCRIPTOR`.
+"""Apply rights to this process, then become the server.
 
-The descriptor holds the marshalled plan of `confined_server`. This file imports nothing of the
-package, because it runs without its folders, and a client waits for it. If any step fails, the
-server is not started, and the exit code is 126.
+`confined_server` hands this module, compiled, and its plan to a new interpreter. It imports nothing
+of the package, because it runs without its folders, and as little else as it can, because a client
+waits for it: `signal` alone would take a third of its time. If any step fails, the server is not
+started, and the exit code is 126.
 """
 
 import ctypes
 import errno
-import marshal
 import os
-import signal
-import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +24,7 @@ _FILTER = 2
 _NO_LINKS = 0x04  # RESOLVE_NO_SYMLINKS
 _CAPABILITY_VERSION = 0x20080522
 _CAPABILITIES = 64
+_SIGPIPE, _SIGXFSZ = 13, 25
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -119,16 +118,11 @@ def _checked(step: str, result: int) -> None:
         raise OSError(f"{step}: {os.strerror(ctypes.get_errno())}")
 
 
-def main(descriptor: int) -> "NoReturn":
-    """Read the plan, apply it, and become the server."""
-    with open(descriptor, "rb") as file:
-        plan = marshal.load(file)  # noqa: S302 - written by this program's own parent
+def main(plan: "dict[str, Any]") -> "NoReturn":
+    """Apply the plan, and become the server."""
     os.closerange(3, 1 << 16)
-    for number in (
-        signal.SIGPIPE,
-        signal.SIGXFSZ,
-    ):  # Python ignores them; programs do not expect it
-        signal.signal(number, signal.SIG_DFL)
+    for number in (_SIGPIPE, _SIGXFSZ):  # Python ignores them; programs do not expect it
+        _libc.signal(number, None)
     os.umask(0o077)  # no later chmod can make a file private
     try:
         apply(plan)
@@ -140,7 +134,3 @@ def main(descriptor: int) -> "NoReturn":
             2, f"nacre: the server is not started, because it cannot be confined: {text}\n".encode()
         )
     os._exit(NOT_STARTED)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
