@@ -76,6 +76,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """Collect what a test may leave open as long as its own filters hold.
+
+    Collected later, the warning would fail whichever test is running then.
+    """
+    yield
+    filters = (text for mark in item.iter_markers("filterwarnings") for text in mark.args)
+    if any("ResourceWarning" in text for text in filters):
+        gc.collect()
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
