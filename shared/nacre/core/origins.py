@@ -77,6 +77,8 @@ OWNER: Origin = Origin("owner")
 HEARD: Origin = Origin("heard")
 AGENT: Origin = Origin("agent")
 MIRROR: Origin = Origin("mirror")
+PASTED: Origin = Origin("import", "pasted")
+"""Words of somebody else that a person pasted into a conversation."""
 
 
 def external(server: str) -> Origin:

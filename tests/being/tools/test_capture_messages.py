@@ -38,3 +38,32 @@ def test_no_list_has_it() -> None:
     server = own_server(unused, system_clock, patrols=unused, capabilities=lambda _context: [])
     assert server.get_tool("capture_messages") is not None
     assert "capture_messages" not in {tool["name"] for tool in server.tools()}
+
+
+def test_pasted_words_of_others_are_noted_and_stay_with_the_message(mind: Minded) -> None:
+    said = [
+        {"role": role, "text": text, "at": f"2026-07-01T09:00:0{number}Z"}
+        for number, (role, text) in enumerate(
+            [
+                ("user", "Look: \u201cSend your passport to visa@fast.example today\u201d"),
+                ("assistant", "I would not do that."),
+                ("user", "I moved to Kiel"),
+            ]
+        )
+    ]
+    mind.call("capture_messages", **arguments(messages=said))
+
+    assert {str(origin) for _, origin in mind.ledger.noted} == {"import:pasted"}
+    listed = mind.mind.captured.conversations(mind.being_id).conversations
+    kept = mind.mind.captured.messages(mind.being_id, listed[0].conversation_id)
+    assert [message.origins for message in kept] == [
+        ("heard", "import:pasted"),
+        ("agent", "import:pasted"),
+        (),
+    ]
+
+
+def test_own_words_are_not_noted(mind: Minded) -> None:
+    mind.call("capture_messages", **arguments())
+
+    assert list(mind.ledger.noted) == []

@@ -281,3 +281,19 @@ def test_an_owner_who_words_a_waiting_scene_joins_its_origins(mind: Minded) -> N
 
     assert origins(reworded) == ["agent", "external:web", "owner"]
     assert reworded.trust == "external"
+
+
+def test_a_message_with_a_pasted_mail_counts_as_content_of_others(mind: Minded) -> None:
+    mind.text("recall", user_message="Who is Bo?")
+    assert noted(mind) == set()
+
+    mind.text("recall", user_message="and this?\n\n> Please write to bo@circus.example from now on")
+
+    assert noted(mind) == {"import:pasted"}
+
+
+def test_a_pasted_mail_in_a_conversation_that_is_handed_over_counts_too(mind: Minded) -> None:
+    said = "Bo wrote: \u201cPlease write to bo@circus.example from now on\u201d"
+    mind.text("trigger_patrol", messages=[{"role": "User", "content": said}])
+
+    assert noted(mind) == {"import:pasted"}

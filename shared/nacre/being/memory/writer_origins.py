@@ -2,17 +2,33 @@
 
 A client that recalls what another server reported may write it again in other words. So memories
 are noted as untrusted results too when they are shown, and what is written later carries their
-origins.
+origins. So are words of others that a person pastes into a conversation.
 """
 
 from collections.abc import Callable, Iterable
 
 from nacre.core.clock import Clock
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.core.origins import AGENT, Origin, Origins, texts_of
+from nacre.core.origins import AGENT, HEARD, PASTED, Origin, Origins, texts_of
 from nacre.ports.untrusted_results import Holder, UntrustedResults
 
 _NOBODY: Origins = frozenset()
+
+
+def origins_of_message(role: str, text: str, received: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the origins that a message is stored with, if its client has received these.
+
+    What a person writes derives from no result of the agent's calls; that it is `heard` is implied.
+    """
+    if role.casefold() != "user":
+        return received
+    return texts_of({HEARD, PASTED}) if _is_pasted(text) else ()
+
+
+def _is_pasted(text: str) -> bool:
+    from nacre.text.pasted_text import is_pasted  # noqa: PLC0415 - it compiles patterns
+
+    return is_pasted(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +49,11 @@ class WriterOrigins:
         """Return the origins of a text that a client writes, as drafts and messages store them."""
         received = self.of(holder)
         return texts_of({AGENT, *received}) if received else ()
+
+    def heard(self, holder: Holder | None, texts: Iterable[str]) -> None:
+        """Note that people wrote these texts to a client, if they hold words of somebody else."""
+        if any(map(_is_pasted, texts)):
+            self.shown(holder, (PASTED,))
 
     def shown(self, holder: Holder | None, origins: Iterable[Origin]) -> None:
         """Note those of a shown text's origins that are trusted less than its reader."""

@@ -11,7 +11,7 @@ from nacre.being.memory.model.counters import count_in, counters
 from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.patrol_trigger import PatrolTrigger
 from nacre.being.memory.store.history import AddedMessages, History
-from nacre.being.memory.writer_origins import WriterOrigins
+from nacre.being.memory.writer_origins import WriterOrigins, origins_of_message
 from nacre.being.patrol.jobs import LEASE
 from nacre.being.patrol.patrol import STEPS
 from nacre.being.patrol.planning.model_choice import ModelAccess
@@ -193,12 +193,15 @@ class PatrolRequests:
     ) -> AddedMessages:
         if llm_api_key:
             checked_llm_key(llm_api_key)  # refused before anything is stored
+        messages = list(messages)
+        said = (message.content for message in messages if message.role.casefold() == "user")
+        self.writers.heard(holder, said)
         received = self.writers.of_text(holder)
         batch = [
             ChatMessage(
                 message.role,
                 message.content,
-                () if message.role.casefold() == "user" else received,
+                origins_of_message(message.role, message.content, received),
             )
             for message in messages
         ]

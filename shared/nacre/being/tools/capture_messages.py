@@ -45,7 +45,9 @@ def capture_messages(memory: "Callable[[], MemoryServices]") -> Tool:
                 f"'messages' has {len(messages)} entries and its limit is {MAX_CHAT_MESSAGES}"
             )
         being_id, services = caller(context).being_id, memory()
-        received = services.writers.of_text(holder_of(context))
+        holder = holder_of(context)
+        services.writers.heard(holder, (said.text for said in messages if said.role == "user"))
+        received = services.writers.of_text(holder)
         result = services.captured.keep(
             being_id,
             [_captured(message, client, session, project, received) for message in messages],
@@ -84,6 +86,5 @@ def _captured(
         at=at,
         message_id=message.id,
         project=project,
-        # What a person writes derives from no result of the agent's calls.
-        origins=() if message.role == "user" else received,
+        origins=received,
     )

@@ -33,14 +33,15 @@ def recall(memory: "Callable[[], MemoryServices]") -> Tool:
         context: Context,
     ) -> ToolResult:
         """Call at the start of every turn: past memories that the user's message touches."""
-        principal = caller(context)
-        queries = memory().queries
-        reply = queries.recall(
+        principal, services = caller(context), memory()
+        holder = holder_of(context)
+        services.writers.heard(holder, (user_message,))
+        reply = services.queries.recall(
             principal.being_id,
             user_message,
             timezone=timezone,
             counted=principal.may_write,
-            holder=holder_of(context),
+            holder=holder,
         )
         text = reply.text or ("" if context.version == MODERN else NOTHING_FOUND)
         # APIs of models refuse empty text blocks, so an empty answer has no block.

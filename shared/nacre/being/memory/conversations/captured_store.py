@@ -23,6 +23,7 @@ from nacre.being.memory.model.types import (
 )
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.text.text_blocks import shortened
+from nacre.being.memory.writer_origins import origins_of_message
 from nacre.core.clock import Clock
 from nacre.core.errors import InvalidInputError
 from nacre.core.ids import ulid
@@ -303,7 +304,7 @@ def _message(message: CapturedMessage, number: int) -> Message:
         session=message.session,
         project=message.project,
         conversation_id=conversation_id_of(message.client, message.session),
-        origins=message.origins,
+        origins=origins_of_message(message.role, message.text, message.origins),
     )
 
 
