@@ -14,7 +14,7 @@ import numpy as np  # noqa: TID253  a program of its own, which no feature impor
 from infra.cards import matrix
 from infra.recall_cards import messages
 from nacre.adapters.embeddings.builtin_models import BEST, ENCODER
-from nacre.ports.embedder import Embedder
+from nacre.ports.vectors.embedder import Embedder
 from nacre.wiring.features.embeddings import builtin_embedder
 
 MODULE = Path(__file__).parents[1] / "shared/nacre/being/memory/search/question_directions.py"

@@ -13,7 +13,7 @@ import numpy as np  # noqa: TID253  a program of its own, which no feature impor
 
 from infra.cards import matrix, texts
 from nacre.being.memory.search.recall_cards import THRESHOLDS
-from nacre.ports.embedder import Embedder
+from nacre.ports.vectors.embedder import Embedder
 from nacre.wiring.features.embeddings import builtin_embedder
 
 MESSAGES = Path(__file__).with_name("recall_messages.tsv")

@@ -15,7 +15,7 @@ from nacre.adapters.sqlite.dead_letters import SqliteDeadLetters
 from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.core.clock import system_clock
 from nacre.core.errors import ConfigurationError
-from nacre.ports.dead_letters import DeadLetter, DeadLetters
+from nacre.ports.operation.dead_letters import DeadLetter, DeadLetters
 from nacre.ports.queue import Depth, Queue
 from tests.adapters.conftest import StillClock
 from tests.scaffolding.aws_stack import Stack, aws_stack

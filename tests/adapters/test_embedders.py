@@ -17,7 +17,7 @@ from nacre.adapters.embeddings.onnx_folder import OnnxFolder
 from nacre.adapters.embeddings.static_embedder import StaticEmbedder, StaticTable
 from nacre.adapters.openai.embedder import OpenAIEmbedder
 from nacre.core.limits import MAX_EMBEDDED_BYTES
-from nacre.ports.embedder import Embedder
+from nacre.ports.vectors.embedder import Embedder
 from tests.adapters.embedders import endpoint, write_encoder
 
 CAT = "the cat sleeps"

@@ -14,8 +14,8 @@ from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.core.errors import UnavailableError
 from nacre.ports.items.table import Key, Table, Value
-from nacre.ports.residue import Residue, Trace
-from nacre.ports.vectors import Point
+from nacre.ports.operation.residue import Residue, Trace
+from nacre.ports.vectors.vector_index import Point
 from tests.adapters.conftest import StillClock
 from tests.scaffolding.aws_stack import Stack
 

@@ -18,7 +18,7 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.core.errors import InvalidInputError
-from nacre.ports.vectors import (
+from nacre.ports.vectors.vector_index import (
     Candidates,
     Filter,
     Hit,

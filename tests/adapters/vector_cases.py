@@ -5,8 +5,8 @@ from array import array
 from collections.abc import Sequence
 from random import Random
 
-from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Point
+from nacre.ports.vectors.embedder import Vector
+from nacre.ports.vectors.vector_index import Candidates, Filter, Hit, Kind, Point
 
 DIMENSION = 8
 EMB_ID = f"test:words:{DIMENSION}:1"

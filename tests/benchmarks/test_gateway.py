@@ -15,7 +15,7 @@ from nacre.core.clock import system_clock
 from nacre.gateway.catalogue.health import failed
 from nacre.gateway.catalogue.store import Entry, StoredCatalogue
 from nacre.gateway.servers.config import server_from
-from nacre.ports.upstream import Offered
+from nacre.ports.other_programs.upstream import Offered
 from tests.benchmarks.processes import null_server, served_by
 from tests.scaffolding.gateway_world import EVERYTHING_GOES, World, world
 

@@ -20,7 +20,7 @@ from nacre.adapters.qdrant.calls import connect
 from nacre.adapters.qdrant.vectors import QdrantVectors
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.vectors import LocalVectors
-from nacre.ports.vectors import Question, VectorIndex
+from nacre.ports.vectors.vector_index import Question, VectorIndex
 from tests.benchmarks.table import show
 from tests.benchmarks.vector_load import BEING, DIMENSION, EMB_ID, LIVING, Load, resident
 

@@ -16,7 +16,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
     sys.path.insert(0, str(Path(__file__).parents[2] / "shared"))
 
-from nacre.ports.vectors import Filter, Point, Question
+from nacre.ports.vectors.vector_index import Filter, Point, Question
 
 BEING = "b"
 DIMENSION = 256  # of the built-in table

@@ -20,7 +20,7 @@ from nacre.gateway.catalogue.health import Report, answered, duration, failed, r
 from nacre.gateway.catalogue.store import Entry, Health, StoredCatalogue
 from nacre.gateway.qualified_names import exposed_name
 from nacre.gateway.servers.config import server_from
-from nacre.ports.upstream import Offered
+from nacre.ports.other_programs.upstream import Offered
 from nacre.protocol.versions import MODERN
 from tests.gateway.http_upstream import Upstream, http_upstream
 from tests.gateway.test_new_sessions import Sessions, sessions, told

@@ -12,7 +12,7 @@ from infra import services
 from infra.local_cloud import credentials, local_cloud
 from infra.tools import MissingPythonError
 from nacre.adapters.aws.s3_media_links import S3MediaLinks
-from nacre.ports.media_links import UploadLink
+from nacre.ports.media.media_links import UploadLink
 from nacre.wiring.aws import Clients
 from nacre.wiring.settings import Settings
 from tests.infra.declared import ROOT

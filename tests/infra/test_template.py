@@ -3,7 +3,7 @@ import json
 import pytest
 
 from nacre.core.limits import MEDIA_LINK_SECONDS
-from nacre.ports.media_links import MEDIA_FOLDER
+from nacre.ports.media.media_links import MEDIA_FOLDER
 from nacre.wiring.settings import VARIABLES
 from tests.infra.declared import FUNCTIONS, ROOT, functions, named, resources, statements, template
 from tests.infra.declared import layers as layers_of

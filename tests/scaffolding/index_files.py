@@ -18,7 +18,14 @@ from nacre.core.clock import Clock
 from nacre.core.ids import new_uuid
 from nacre.ports.blobs import Blobs
 from nacre.ports.items.table import Table, Write
-from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, dimension_of
+from nacre.ports.vectors.vector_index import (
+    Candidates,
+    Filter,
+    Listing,
+    Point,
+    Question,
+    dimension_of,
+)
 
 
 def files_of(

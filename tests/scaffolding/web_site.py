@@ -32,7 +32,7 @@ from nacre.faces.aws_lambda.portal import portal_handler
 from nacre.faces.aws_lambda.token_authorizer import authorizer_handler
 from nacre.faces.http.laptop_server import asgi_app
 from nacre.faces.mcp_endpoint import called_address
-from nacre.ports.client_documents import ClientDocuments
+from nacre.ports.other_programs.client_documents import ClientDocuments
 from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.protocol.http.allowed_origins import Fences
 from nacre.protocol.http.asgi import AsgiApp

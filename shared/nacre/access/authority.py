@@ -17,8 +17,8 @@ from nacre.access.signin.sign_in_methods import SignIn
 from nacre.access.tokens.store import TokenStore
 from nacre.core.clock import Clock
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.client_documents import ClientDocuments
 from nacre.ports.items.table import Table
+from nacre.ports.other_programs.client_documents import ClientDocuments
 
 
 @dataclass(frozen=True, slots=True)

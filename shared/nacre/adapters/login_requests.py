@@ -19,7 +19,7 @@ from nacre.http_client.public_addresses import (
     refuse_private,
     resolved,
 )
-from nacre.ports.login_requests import Reply
+from nacre.ports.other_programs.login_requests import Reply
 
 
 class HttpLoginRequests:

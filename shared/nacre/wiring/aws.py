@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nacre.ports.audit import AuditRecords
     from nacre.ports.items.table import Item
     from nacre.ports.queue import Message
-    from nacre.ports.vectors import VectorIndex
+    from nacre.ports.vectors.vector_index import VectorIndex
     from nacre.protocol.http.legacy_clients import Peers
     from nacre.wiring.features.firewall import BeingTrails
     from nacre.wiring.settings import Settings

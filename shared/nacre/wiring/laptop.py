@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from nacre.jobs.notifying_queue import AnnouncingQueue, JobSignal
     from nacre.ports.audit import AuditRecords
     from nacre.ports.items.table import Item
-    from nacre.ports.media_links import MediaLinks
-    from nacre.ports.vectors import VectorIndex
+    from nacre.ports.media.media_links import MediaLinks
+    from nacre.ports.vectors.vector_index import VectorIndex
 
 QUEUE = "jobs"
 BLOBS = "blobs"

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from nacre.jobs.notifying_queue import JobSignal
     from nacre.ports.audit import AuditRecords
     from nacre.ports.blobs import Blobs
-    from nacre.ports.dead_letters import DeadLetters
-    from nacre.ports.deployment import Deployment
-    from nacre.ports.health import Health
     from nacre.ports.items.table import Item, Table
-    from nacre.ports.media_links import MediaLinks
+    from nacre.ports.media.media_links import MediaLinks
     from nacre.ports.memory_changes import MemoryChanges
+    from nacre.ports.operation.dead_letters import DeadLetters
+    from nacre.ports.operation.deployment import Deployment
+    from nacre.ports.operation.health import Health
+    from nacre.ports.operation.residue import Residue
     from nacre.ports.processes import Holders
     from nacre.ports.queue import Queue
-    from nacre.ports.residue import Residue
     from nacre.ports.secrets import Secrets
     from nacre.ports.vault import Vault
-    from nacre.ports.vectors import VectorIndex
+    from nacre.ports.vectors.vector_index import VectorIndex
 else:
     from threading import Lock
 

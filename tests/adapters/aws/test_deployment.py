@@ -12,7 +12,7 @@ import pytest
 
 from nacre.adapters.aws.deployment import StackDeployment
 from nacre.core.clock import system_clock
-from nacre.ports.deployment import Fact
+from nacre.ports.operation.deployment import Fact
 from tests.scaffolding.aws_stack import REGION
 from tests.wiring.deployed import deployed
 

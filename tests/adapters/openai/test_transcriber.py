@@ -14,7 +14,7 @@ import pytest
 from nacre.adapters.openai.transcriber import OpenAITranscriber
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import MAX_MODEL_ANSWER_BYTES
-from nacre.ports.transcriber import Transcript
+from nacre.ports.media.transcriber import Transcript
 from tests.scaffolding.server_threads import answering
 
 

@@ -12,7 +12,7 @@ import pytest
 from nacre.adapters.pdf import reader as pypdf_reader
 from nacre.adapters.pdf.reader import PypdfReader
 from nacre.core.errors import InvalidInputError, UnavailableError
-from nacre.ports.documents import DocumentText
+from nacre.ports.media.documents import DocumentText
 from tests.being.orders.documents import assembled, bomb, pdf
 
 

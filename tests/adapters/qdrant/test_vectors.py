@@ -19,7 +19,7 @@ from nacre.adapters.qdrant.calls import QdrantCalls, connect
 from nacre.adapters.qdrant.collection import alias_of, make_collection
 from nacre.adapters.qdrant.vectors import QdrantVectors
 from nacre.core.errors import UnavailableError
-from nacre.ports.vectors import Filter, Question
+from nacre.ports.vectors.vector_index import Filter, Question
 from tests.adapters.vector_cases import DIMENSION, EMB_ID, EVERY, ids, point, unit
 
 KEY = "secret-key-of-nobody"

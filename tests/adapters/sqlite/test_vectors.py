@@ -16,7 +16,7 @@ from nacre.adapters.vectors.point_matrix import PointMatrix
 from nacre.adapters.vectors.point_rows import row_of
 from nacre.core.limits import INDEXED_BEINGS_IN_MEMORY
 from nacre.ports.items.table import Key
-from nacre.ports.vectors import Question
+from nacre.ports.vectors.vector_index import Question
 from tests.adapters.vector_cases import DIMENSION, EMB_ID, EVERY, ids, point, unit
 
 DAYS = ("2026-07-01",)

@@ -35,8 +35,8 @@ from nacre.core.limits import (
 )
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Delete, Put
-from nacre.ports.packed_vectors import packed
-from nacre.ports.vectors import Candidates, Question
+from nacre.ports.vectors.packed_vectors import packed
+from nacre.ports.vectors.vector_index import Candidates, Question
 from tests.adapters.conftest import StillClock
 from tests.adapters.vector_cases import EMB_ID, EVERY, ids, some_vector, unit
 from tests.being.memory.indexed import Bench, Words, entry

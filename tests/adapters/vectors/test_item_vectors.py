@@ -9,8 +9,8 @@ from nacre.adapters.vectors.item_vectors import ItemVectors
 from nacre.being.memory.index.vector_items import vector_item
 from nacre.being.memory.text.searchable_text import IndexEntry
 from nacre.ports.items.table import Item, Put, Table
-from nacre.ports.packed_vectors import packed
-from nacre.ports.vectors import Filter, Question
+from nacre.ports.vectors.packed_vectors import packed
+from nacre.ports.vectors.vector_index import Filter, Question
 from tests.adapters.vector_cases import EMB_ID, EVERY, both, ids, point, unit
 
 BEING = "00000000-0000-4000-8000-0000000000aa"

@@ -14,9 +14,16 @@ from nacre.being.memory.text.searchable_text import IndexEntry
 from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
 from nacre.core.ids import new_uuid
-from nacre.ports.embedder import Embedder, Vector
 from nacre.ports.items.table import Table, Write
-from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, VectorIndex
+from nacre.ports.vectors.embedder import Embedder, Vector
+from nacre.ports.vectors.vector_index import (
+    Candidates,
+    Filter,
+    Listing,
+    Point,
+    Question,
+    VectorIndex,
+)
 
 
 @dataclass

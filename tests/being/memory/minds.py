@@ -25,10 +25,17 @@ from nacre.core.errors import NacreError, UnavailableError
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.jobs.worker import Worker
-from nacre.ports.embedder import Embedder, TokenSimilarity
 from nacre.ports.items.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
 from nacre.ports.queue import Queue
-from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, VectorIndex
+from nacre.ports.vectors.embedder import Embedder, TokenSimilarity
+from nacre.ports.vectors.vector_index import (
+    Candidates,
+    Filter,
+    Listing,
+    Point,
+    Question,
+    VectorIndex,
+)
 from nacre.protocol.context import Context
 from nacre.protocol.http.error_map import tool_error
 from nacre.protocol.principal import FULL, READ_ONLY, Principal

@@ -23,7 +23,7 @@ from nacre.being.memory.model import keys
 from nacre.being.patrol.run.runs import Runs
 from nacre.core.clock import system_clock
 from nacre.jobs.loop import Outcome, WorkerLoop
-from nacre.ports.vectors import Filter, Question
+from nacre.ports.vectors.vector_index import Filter, Question
 from nacre.protocol.http import error_map
 from nacre.text.analysis import terms
 from nacre.wiring.laptop import open_laptop

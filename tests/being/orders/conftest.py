@@ -18,7 +18,7 @@ from nacre.core.coroutines import step
 from nacre.core.limits import SESSION_LEASE_SECONDS
 from nacre.jobs.lease import Leases
 from nacre.ports.items.table import Key
-from nacre.ports.media_links import MediaLinks
+from nacre.ports.media.media_links import MediaLinks
 from nacre.protocol.context import Context, Silence
 from nacre.protocol.http.error_map import tool_error
 from nacre.protocol.principal import FULL, Principal

@@ -8,7 +8,7 @@ from nacre.being.language_model.daily_budget import Budget, Spending
 from nacre.being.orders.media.chat_parts import MediaAbilities
 from nacre.being.orders.transcription import BudgetedTranscriber
 from nacre.core.errors import UnavailableError
-from nacre.ports.transcriber import Transcript
+from nacre.ports.media.transcriber import Transcript
 from tests.adapters.conftest import StillClock
 from tests.being.orders.conftest import World, world_over
 from tests.being.orders.documents import SAMPLES, sent

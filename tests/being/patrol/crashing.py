@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nacre.being.memory.model import keys
 from nacre.being.patrol.run.runs import OPEN_RUN
 from nacre.core.errors import UnavailableError
-from nacre.ports.embedder import Embedder, Vector
+from nacre.ports.vectors.embedder import Embedder, Vector
 from tests.being.patrol.histories import UserStep, stretches
 from tests.being.patrol.invariants import check, check_growth
 from tests.being.patrol.stand_in import StandIn

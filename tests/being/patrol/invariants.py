@@ -21,7 +21,7 @@ from nacre.being.memory.store.evidence import number_of_items
 from nacre.being.patrol.compare.space import HASHED, hashed
 from nacre.core.limits import CLUSTER_MEMBERS
 from nacre.ports.items.table import Item
-from nacre.ports.packed_vectors import packed
+from nacre.ports.vectors.packed_vectors import packed
 
 
 def check(items: Sequence[Item], being_id: str, *, emb_id: str | None) -> None:

@@ -19,7 +19,7 @@ from nacre.being.memory.repositories import open_repositories
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.patrol.patrol import Patrol
 from nacre.being.patrol.run import index_updates
-from nacre.ports.vectors import VectorIndex
+from nacre.ports.vectors.vector_index import VectorIndex
 from tests.adapters.conftest import StillClock
 from tests.being.memory.minds import builtin
 from tests.being.patrol.stand_in import StandIn

@@ -21,8 +21,8 @@ from nacre.being.patrol.steps import split_clusters
 from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
 from nacre.core.limits import PATROL_REFUSALS
 from nacre.jobs.lease import Lease
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Change, Key
+from nacre.ports.vectors.embedder import Vector
 from tests.being.memory.minds import builtin
 from tests.being.patrol.invariants import check
 from tests.being.patrol.stand_in import Refusing, StandIn

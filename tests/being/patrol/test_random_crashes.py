@@ -3,7 +3,7 @@
 import pytest
 
 from nacre.being.patrol.steps import split_clusters
-from nacre.ports.embedder import Embedder
+from nacre.ports.vectors.embedder import Embedder
 from tests.being.memory.keeping import divide_early
 from tests.being.memory.minds import builtin
 from tests.being.patrol.crashing import crash_through, crashes_asked_for

@@ -16,7 +16,7 @@ from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Node
 from nacre.core.limits import INDEX_FILE_CHANGES
 from nacre.ports.items.table import Table, Write
-from nacre.ports.vectors import VectorIndex
+from nacre.ports.vectors.vector_index import VectorIndex
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import queue_of
 from tests.being.memory.minds import Minded, builtin, minded

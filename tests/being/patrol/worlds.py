@@ -21,10 +21,17 @@ from nacre.being.patrol.patrol import Patrol
 from nacre.being.patrol.planning.plans import Planner
 from nacre.being.patrol.run.runs import Receipt
 from nacre.core.errors import UnavailableError
-from nacre.ports.embedder import Embedder
 from nacre.ports.items.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
 from nacre.ports.queue import Depth, Message, Queue
-from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, VectorIndex
+from nacre.ports.vectors.embedder import Embedder
+from nacre.ports.vectors.vector_index import (
+    Candidates,
+    Filter,
+    Listing,
+    Point,
+    Question,
+    VectorIndex,
+)
 from tests.adapters.conftest import StillClock
 
 Dump = dict[str, Any]

@@ -7,7 +7,7 @@ import pytest
 
 from nacre.cli.operate.health_report import health_lines, health_of
 from nacre.core.errors import ForbiddenError
-from nacre.ports.health import Alarm, Figures
+from nacre.ports.operation.health import Alarm, Figures
 from tests.cli.conftest import Nacre
 from tests.wiring.deployed import deployed
 

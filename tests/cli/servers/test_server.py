@@ -10,7 +10,7 @@ import pytest
 
 from nacre.gateway.catalogue.store import Entries, Entry, StoredCatalogue, release
 from nacre.gateway.servers.store import ServerStore
-from nacre.ports.upstream import Offered
+from nacre.ports.other_programs.upstream import Offered
 from nacre.wiring.laptop import open_home
 from tests.cli.conftest import Nacre
 from tests.gateway.http_upstream import TOOLS, http_upstream

@@ -6,7 +6,7 @@ from typing import Any
 from nacre.firewall.pins import GLOBAL, Pins
 from nacre.gateway.catalogue.store import Entry, Health, StoredCatalogue
 from nacre.gateway.servers.store import ServerStore
-from nacre.ports.upstream import Offered
+from nacre.ports.other_programs.upstream import Offered
 from tests.console.conftest import Desk
 from tests.scaffolding.web_site import Answer, form_of
 

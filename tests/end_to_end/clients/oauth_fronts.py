@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from infra.local_cloud import free_port
-from nacre.ports.client_documents import ClientDocuments
+from nacre.ports.other_programs.client_documents import ClientDocuments
 from tests.cli.processes import finish, serving, start
 from tests.scaffolding.server_threads import answering
 from tests.scaffolding.web_site import Answer, Site, form_of, site

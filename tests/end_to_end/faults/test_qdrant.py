@@ -14,7 +14,7 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.core.errors import UnavailableError
-from nacre.ports.vectors import Candidates, Question
+from nacre.ports.vectors.vector_index import Candidates, Question
 from tests.adapters.conftest import StillClock
 from tests.adapters.vector_cases import EMB_ID, EVERY, point, unit
 from tests.being.memory.minds import builtin, minded

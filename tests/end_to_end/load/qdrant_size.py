@@ -10,7 +10,7 @@ from random import Random
 from infra.qdrant_server import QdrantServer
 from nacre.adapters.qdrant.calls import connect
 from nacre.adapters.qdrant.vectors import QdrantVectors
-from nacre.ports.vectors import Point
+from nacre.ports.vectors.vector_index import Point
 from nacre.text.analysis import terms
 from tests.end_to_end.load.counting import MEASURED
 from tests.end_to_end.load.measuring import resident

@@ -26,7 +26,7 @@ from nacre.firewall.wrap.file_edit import servers, wrap_text
 from nacre.firewall.wrap.proxied_url import may_hold_secret
 from nacre.firewall.wrap.redacted_entry import shown_entry
 from nacre.firewall.wrap.wrapper import FileOutcome, Wrapper
-from nacre.ports.config_files import WrapRecord
+from nacre.ports.other_programs.config_files import WrapRecord
 
 BY_NAME = {client.name: client for client in CLIENTS}
 LAUNCHER = Launcher(("/opt/nacre",))

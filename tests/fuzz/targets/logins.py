@@ -14,7 +14,7 @@ from nacre.gateway.login.discovery import (
     resource_urls,
 )
 from nacre.gateway.login.registration import read_registration
-from nacre.ports.login_requests import Reply
+from nacre.ports.other_programs.login_requests import Reply
 
 SERVER = "https://mcp.example/deep/mcp"
 ISSUER = "https://auth.example/tenant"

@@ -10,7 +10,7 @@ from nacre.firewall.enforce.verdicts import Answer, Forward
 from nacre.firewall.pins import fingerprint
 from nacre.gateway.calls.external_server import sanitize
 from nacre.gateway.catalogue.merged_lists import ServerOffer, merge_lists, place_of
-from nacre.ports.upstream import Offered
+from nacre.ports.other_programs.upstream import Offered
 from nacre.protocol.http.headers import annotated
 from nacre.protocol.versions import META_VERSION, MODERN
 from nacre.sdk.schema.validation import Validator

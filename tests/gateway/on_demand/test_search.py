@@ -15,8 +15,8 @@ from nacre.core.clock import system_clock
 from nacre.core.errors import UnavailableError
 from nacre.gateway.on_demand.search import ToolSearch
 from nacre.gateway.on_demand.tool_vectors import ToolVectors
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Table
+from nacre.ports.vectors.embedder import Vector
 
 
 class Colours:

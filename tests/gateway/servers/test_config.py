@@ -20,7 +20,7 @@ from nacre.gateway.catalogue.merged_lists import (
 from nacre.gateway.qualified_names import exposed_name, server_name, server_of
 from nacre.gateway.servers.config import Problem, merged, read_servers, server_from
 from nacre.gateway.servers.references import References, holds_secret
-from nacre.ports.upstream import Offered
+from nacre.ports.other_programs.upstream import Offered
 from nacre.sdk.tool_names import check_server_name, check_tool_name
 
 

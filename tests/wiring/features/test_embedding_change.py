@@ -9,7 +9,7 @@ import pytest
 from nacre.adapters.embeddings.builtin_models import BEST, ENCODER, ENGLISH
 from nacre.being.memory.text.searchable_text import IndexEntry
 from nacre.jobs.loop import WorkerLoop
-from nacre.ports.vectors import Filter, Question
+from nacre.ports.vectors.vector_index import Filter, Question
 from nacre.protocol.http import error_map
 from nacre.wiring import aws
 from nacre.wiring.compose import Home, compose

@@ -14,7 +14,7 @@ from nacre.adapters.qdrant.vectors import QdrantVectors
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.adapters.vectors.item_vectors import ItemVectors
 from nacre.core.errors import ConfigurationError
-from nacre.ports.vectors import VectorIndex
+from nacre.ports.vectors.vector_index import VectorIndex
 from nacre.wiring.aws import StackPorts
 from nacre.wiring.features.index import search_index
 from nacre.wiring.laptop import LaptopPorts

@@ -29,7 +29,6 @@ from nacre.core.limits import (
     MAX_CLIENT_ID,
     REGISTRATIONS_A_MINUTE,
 )
-from nacre.ports.client_documents import ClientDocuments
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import (
     EXPIRES_AT,
@@ -42,6 +41,7 @@ from nacre.ports.items.table import (
     Table,
     fields_in,
 )
+from nacre.ports.other_programs.client_documents import ClientDocuments
 
 _SCHEMA = ItemSchema("client", 1)
 _DAY = 86_400

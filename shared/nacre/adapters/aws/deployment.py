@@ -10,7 +10,7 @@ from nacre.adapters.aws.stack import stack_resources
 from nacre.core.clock import Clock
 from nacre.core.errors import ForbiddenError, NacreError, NotFoundError
 from nacre.core.metrics import DIMENSION, NAMESPACE, PATROL_BACKLOG
-from nacre.ports.deployment import Fact, SearchedIn
+from nacre.ports.operation.deployment import Fact, SearchedIn
 
 _TABLES = ("TokensTable", "DataTable")
 _FUNCTIONS = (

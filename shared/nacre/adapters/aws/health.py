@@ -25,7 +25,7 @@ from nacre.core.metrics import (
     REFUSALS,
     SPEND_CAPS,
 )
-from nacre.ports.health import Alarm, Figures, State
+from nacre.ports.operation.health import Alarm, Figures, State
 
 _STATES: dict[str, State] = {"OK": "ok", "ALARM": "alarm", "INSUFFICIENT_DATA": "no data"}
 _STATE_ORDER: tuple[State, ...] = ("alarm", "no data", "ok")

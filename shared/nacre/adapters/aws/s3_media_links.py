@@ -12,7 +12,7 @@ from nacre.adapters.aws.calls import AwsCalls, Sleep, unavailable
 from nacre.adapters.input_checks import check_blob_name
 from nacre.core.errors import ConfigurationError, InvalidInputError
 from nacre.core.limits import MEDIA_LINK_SECONDS
-from nacre.ports.media_links import UploadLink
+from nacre.ports.media.media_links import UploadLink
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -10,7 +10,7 @@ from nacre.adapters.aws.calls import AwsCalls, Sleep
 from nacre.adapters.input_checks import check_message
 from nacre.core.errors import ConfigurationError
 from nacre.core.limits import MAX_RECEIVES
-from nacre.ports.dead_letters import DeadLetter
+from nacre.ports.operation.dead_letters import DeadLetter
 from nacre.ports.queue import Depth, Message
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from nacre.adapters.embeddings.multilingual_encoder import MultilingualEncoder
 from nacre.adapters.embeddings.static_embedder import StaticTable
 from nacre.adapters.embeddings.tensor_file import Tensor
 from nacre.adapters.embeddings.vector_rules import Floats, packed, units
-from nacre.ports.embedder import Vector
+from nacre.ports.vectors.embedder import Vector
 
 if TYPE_CHECKING:
     from nacre.adapters.embeddings.english_encoder import EnglishEncoder  # in an optional wheel

@@ -11,7 +11,7 @@ import onnxruntime
 from nacre.adapters.embeddings.onnx_folder import OnnxFolder
 from nacre.adapters.embeddings.vector_rules import Floats, WrongDimensionError, embeddable, packed
 from nacre.core.errors import UnavailableError
-from nacre.ports.embedder import Vector
+from nacre.ports.vectors.embedder import Vector
 
 _BATCH = 16  # texts of similar length; larger batches need more padding and are not faster
 _FATAL = 4  # the log level of onnxruntime; failures raise exceptions

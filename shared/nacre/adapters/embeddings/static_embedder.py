@@ -19,7 +19,7 @@ from nacre.adapters.embeddings.englishness import englishness
 from nacre.adapters.embeddings.vector_rules import Floats, embeddable, packed
 from nacre.adapters.embeddings.word_pieces import WordPieces, bert_words
 from nacre.core.bounded_cache import BoundedCache
-from nacre.ports.embedder import Vector
+from nacre.ports.vectors.embedder import Vector
 
 Rows = np.ndarray[Any, np.dtype[np.intp]]
 

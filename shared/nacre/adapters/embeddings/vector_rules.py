@@ -6,7 +6,7 @@ import numpy as np
 
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import MAX_EMBEDDED_BYTES
-from nacre.ports.embedder import Vector
+from nacre.ports.vectors.embedder import Vector
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 

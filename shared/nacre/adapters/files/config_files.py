@@ -17,7 +17,7 @@ from nacre.adapters.files.file_lock import locked
 from nacre.adapters.files.private_files import private_folder, sync_folder, write_private
 from nacre.core.errors import ConfigurationError, ConflictError, UnavailableError
 from nacre.core.limits import CONFIG_ATTEMPTS, CONFIG_BACKUPS, CONFIG_LOCK_SECONDS, MAX_CONFIG_BYTES
-from nacre.ports.config_files import Change
+from nacre.ports.other_programs.config_files import Change
 
 _WILD = re.compile(r"[\[?]")
 _BINARY = getattr(os, "O_BINARY", 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 from nacre.adapters.files.private_files import private_folder, write_private
 from nacre.core.errors import StoreError
 from nacre.core.lazy_dataclasses import asdict
-from nacre.ports.config_files import WrapRecord
+from nacre.ports.other_programs.config_files import WrapRecord
 
 _SUFFIX = ".json"
 

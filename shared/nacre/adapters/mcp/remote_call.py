@@ -14,7 +14,7 @@ from nacre.core.limits import (
     UPSTREAM_QUESTIONS,
     UPSTREAM_UNREAD_EVENTS,
 )
-from nacre.ports.upstream import Asked, Event, Logged, Progressed
+from nacre.ports.other_programs.upstream import Asked, Event, Logged, Progressed
 
 
 class RemoteCall:

@@ -30,7 +30,7 @@ from nacre.core.limits import (
     UPSTREAM_WAITING_CALLS,
 )
 from nacre.gateway.servers.config import ServerConfig
-from nacre.ports.upstream import Done, Offered
+from nacre.ports.other_programs.upstream import Done, Offered
 from nacre.protocol import strict_json
 from nacre.protocol.http.headers import annotated
 

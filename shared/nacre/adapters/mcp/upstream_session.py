@@ -19,7 +19,7 @@ from nacre.adapters.mcp.transports import Transports
 from nacre.adapters.mcp.upstream_errors import LOST, NO_ROOTS, REJECTED, is_answer
 from nacre.core.limits import UPSTREAM_PING_SECONDS, UPSTREAM_UNUSED_SECONDS
 from nacre.gateway.servers.config import ServerConfig
-from nacre.ports.upstream import Logged
+from nacre.ports.other_programs.upstream import Logged
 from nacre.protocol.versions import META_LOG_LEVEL, MODERN
 
 ANY_OBJECT: TypeAdapter[Any] = TypeAdapter(dict[str, Any])

@@ -23,7 +23,7 @@ from nacre.core.limits import (
     QUERY_EMBEDDING_SECONDS,
 )
 from nacre.http_client.outgoing import DIRECT, Outgoing
-from nacre.ports.embedder import Vector
+from nacre.ports.vectors.embedder import Vector
 
 OPENAI_URL = "https://api.openai.com/v1"
 _NO_VECTORS = "the embedding endpoint's answer holds no vector for each text"

@@ -17,7 +17,7 @@ from nacre.core.limits import (
     TRANSCRIPTION_SECONDS,
 )
 from nacre.http_client.outgoing import DIRECT, Outgoing
-from nacre.ports.transcriber import Transcript
+from nacre.ports.media.transcriber import Transcript
 
 # Endpoints recognize the format by the extension. Opus comes in an Ogg file.
 _EXTENSIONS = {

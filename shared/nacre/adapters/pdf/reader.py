@@ -12,7 +12,7 @@ from typing import Any
 from nacre.adapters.pdf.process import LOCKED
 from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.core.limits import ATTACHED_TEXT_BYTES, PDF_MEMORY_BYTES, PDF_PAGES, PDF_SECONDS
-from nacre.ports.documents import DocumentText
+from nacre.ports.media.documents import DocumentText
 
 _PROGRAM = Path(__file__).with_name("process.py")
 

@@ -8,7 +8,7 @@ from qdrant_client import QdrantClient, models
 
 from nacre.adapters.qdrant.calls import QdrantCalls
 from nacre.core.errors import UnavailableError
-from nacre.ports.vectors import dimension_of
+from nacre.ports.vectors.vector_index import dimension_of
 
 DENSE = "dense"
 SPARSE = "sparse"

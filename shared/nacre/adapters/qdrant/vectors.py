@@ -27,9 +27,9 @@ from nacre.adapters.vectors.point_rules import (
     term_counts,
 )
 from nacre.core.limits import LISTED_POINTS
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Write
-from nacre.ports.vectors import (
+from nacre.ports.vectors.embedder import Vector
+from nacre.ports.vectors.vector_index import (
     Candidates,
     Filter,
     Hit,

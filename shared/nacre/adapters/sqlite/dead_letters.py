@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.core.clock import Clock, system_clock
-from nacre.ports.dead_letters import DeadLetter
+from nacre.ports.operation.dead_letters import DeadLetter
 
 _PAGE = 100
 _SELECT = """

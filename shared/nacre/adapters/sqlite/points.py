@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.vectors.point_rows import Row, row_of
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.vectors import Point
+from nacre.ports.vectors.vector_index import Point
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS vector_sets (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.core.errors import UnavailableError
-from nacre.ports.residue import Trace, owner_of
+from nacre.ports.operation.residue import Trace, owner_of
 
 _CHUNK = 1024 * 1024
 _PIECE = 48  # bytes of a text that are searched in pages: long texts span several pages

@@ -15,7 +15,14 @@ from nacre.adapters.vectors.point_rules import check_names, check_points, check_
 from nacre.core.bounded_cache import BoundedCache
 from nacre.core.limits import INDEXED_BEINGS_IN_MEMORY
 from nacre.ports.items.table import Write
-from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, dimension_of
+from nacre.ports.vectors.vector_index import (
+    Candidates,
+    Filter,
+    Listing,
+    Point,
+    Question,
+    dimension_of,
+)
 
 
 class LocalVectors:

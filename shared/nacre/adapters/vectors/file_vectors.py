@@ -40,7 +40,14 @@ from nacre.core.limits import (
 )
 from nacre.ports.blobs import Blobs
 from nacre.ports.items.table import Table, Write
-from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, dimension_of
+from nacre.ports.vectors.vector_index import (
+    Candidates,
+    Filter,
+    Listing,
+    Point,
+    Question,
+    dimension_of,
+)
 
 _PAGE = 500
 _ATTEMPTS = 3  # at reading a file that others are renewing

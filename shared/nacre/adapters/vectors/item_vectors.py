@@ -17,7 +17,14 @@ from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import EXACT_ITEM_POINTS, SCANNED_BYTES
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Table, Write
-from nacre.ports.vectors import Candidates, Filter, Listing, Point, Question, dimension_of
+from nacre.ports.vectors.vector_index import (
+    Candidates,
+    Filter,
+    Listing,
+    Point,
+    Question,
+    dimension_of,
+)
 from nacre.text.analysis import terms
 
 _PAGE = 500

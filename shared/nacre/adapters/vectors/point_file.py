@@ -16,7 +16,7 @@ from nacre.adapters.vectors.point_rows import TERM, Row
 from nacre.adapters.vectors.point_rules import day_number, iso_day
 from nacre.core.errors import InvalidInputError
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.vectors import Kind
+from nacre.ports.vectors.vector_index import Kind
 
 _MAGIC = b"nacre-points-1\n\0"
 _KINDS: tuple[Kind, ...] = ("node", "scene")

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from nacre.adapters.vectors.point_rows import TERM, Row
 from nacre.adapters.vectors.point_rules import day_number, in_order_of_time, term_hash
 from nacre.adapters.vectors.postings import Postings
-from nacre.ports.embedder import Vector
-from nacre.ports.packed_vectors import PackedVector
-from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Listing, Question
+from nacre.ports.vectors.embedder import Vector
+from nacre.ports.vectors.packed_vectors import PackedVector
+from nacre.ports.vectors.vector_index import Candidates, Filter, Hit, Kind, Listing, Question
 
 
 class Column:

@@ -6,9 +6,9 @@ import numpy as np
 
 from nacre.adapters.vectors.point_rules import term_counts
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.embedder import Vector
-from nacre.ports.packed_vectors import PackedVector, packed, unpacked
-from nacre.ports.vectors import Kind, Point
+from nacre.ports.vectors.embedder import Vector
+from nacre.ports.vectors.packed_vectors import PackedVector, packed, unpacked
+from nacre.ports.vectors.vector_index import Kind, Point
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from nacre.core.errors import InvalidInputError
-from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Filter, Hit, Point, Question, is_day
+from nacre.ports.vectors.embedder import Vector
+from nacre.ports.vectors.vector_index import Filter, Hit, Point, Question, is_day
 
 VALUE_BYTES = 4  # a float32
 _CACHED_TERMS = 20_000  # a few megabytes: the words that a Being uses

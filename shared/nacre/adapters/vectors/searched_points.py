@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from nacre.adapters.vectors.point_matrix import PointMatrix
 from nacre.adapters.vectors.point_rows import row_of
-from nacre.ports.vectors import Candidates, Point, Question
+from nacre.ports.vectors.vector_index import Candidates, Point, Question
 
 
 def searched_points(points: Sequence[Point], dimension: int) -> Callable[[Question], Candidates]:

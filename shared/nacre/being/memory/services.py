@@ -22,10 +22,10 @@ from nacre.being.memory.store.recall_log import RecallLog
 from nacre.being.memory.writer_origins import WriterOrigins
 from nacre.core.clock import Clock
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.embedder import TokenSimilarity
 from nacre.ports.items.table import Table
 from nacre.ports.queue import Queue
 from nacre.ports.untrusted_results import NoUntrustedResults, UntrustedResults
+from nacre.ports.vectors.embedder import TokenSimilarity
 
 
 @dataclass(frozen=True, slots=True)

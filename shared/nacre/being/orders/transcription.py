@@ -6,7 +6,7 @@ from nacre.being.language_model.daily_budget import Spending
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import SOUND_TOKEN_BYTES
-from nacre.ports.transcriber import Transcriber, Transcript
+from nacre.ports.media.transcriber import Transcriber, Transcript
 
 # How many times more bytes a second of sound takes in formats without lossy compression.
 _BYTES_FACTOR = {"audio/wav": 4, "audio/flac": 2}

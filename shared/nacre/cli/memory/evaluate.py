@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nacre.access.beings import Being
     from nacre.being.memory.evaluation.answer_changes import AnswerChange
     from nacre.being.memory.evaluation.answers import Answer
-    from nacre.ports.vectors import Kind
+    from nacre.ports.vectors.vector_index import Kind
     from nacre.wiring.compose import Home
     from nacre.wiring.settings import Settings
 

@@ -26,7 +26,7 @@ from nacre.cli.progress import progress_lines
 from nacre.core.clock import system_clock
 from nacre.firewall.approvals.service import Desk
 from nacre.firewall.policies.stored_policy import partition
-from nacre.ports.residue import Trace
+from nacre.ports.operation.residue import Trace
 from nacre.wiring.compose import Home
 
 _SHOWN = 20  # traces that are listed

@@ -14,7 +14,7 @@ from nacre.cli.exit_codes import FAILURE
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.jobs.job import UnknownJobError, decode_job
-from nacre.ports.dead_letters import DeadLetter, DeadLetters
+from nacre.ports.operation.dead_letters import DeadLetter, DeadLetters
 
 _SHOWN = 50
 # A damaged message may have any text instead of an id, and contents must not be shown.

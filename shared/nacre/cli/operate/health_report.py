@@ -6,7 +6,7 @@ from typing import Any
 from nacre.cli.display import iso_time
 from nacre.core.errors import NacreError
 from nacre.core.lazy_dataclasses import asdict
-from nacre.ports.health import Health
+from nacre.ports.operation.health import Health
 
 HOURS = 24
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nacre.firewall.entry.mounted_servers import CheckedOffer
     from nacre.firewall.rules.policy import Policy
     from nacre.gateway.catalogue.health import Report
-    from nacre.ports.upstream import Offered
+    from nacre.ports.other_programs.upstream import Offered
     from nacre.wiring.compose import Home
 
 HEAD = ("NAME", "KIND", "WHERE", "STATE", "TOOLS", "TOKENS", "LATENCY", "FROM")

@@ -16,8 +16,8 @@ from nacre.console.map.layout import Disc, Spot, packed, packed_radius, plane, s
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Item, Range, Table
-from nacre.ports.packed_vectors import unpacked
-from nacre.ports.vectors import dimension_of
+from nacre.ports.vectors.packed_vectors import unpacked
+from nacre.ports.vectors.vector_index import dimension_of
 
 _SPACING = (9.0, 30.0)  # between dots, on a map that is about 900 wide
 _ROOM = 900 * 560 * 0.3

@@ -12,7 +12,7 @@ from nacre.console.map.chart import NO_GROUP
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_QUERY, MAX_SEARCH_MEMORIES
 from nacre.ports.items.table import Table
-from nacre.ports.vectors import Filter, Kind
+from nacre.ports.vectors.vector_index import Filter, Kind
 
 State = Literal["active", "dying", "dead", "pending", "hidden"]
 STATES: tuple[State, ...] = get_args(State)

@@ -16,7 +16,7 @@ from nacre.being.memory.store.entries import Entry
 from nacre.being.patrol.run.runs import Run, Runs
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.table import Table
-from nacre.ports.vectors import Kind
+from nacre.ports.vectors.vector_index import Kind
 
 _CLUSTERS = 8
 _RECENT = 6

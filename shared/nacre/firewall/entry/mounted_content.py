@@ -16,7 +16,7 @@ from nacre.firewall.entry.mounted_servers import CheckedOffer
 from nacre.firewall.pins import Pin, PinKind, Pins, label, pin_name
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import Subject
-from nacre.ports.upstream import Offered
+from nacre.ports.other_programs.upstream import Offered
 from nacre.protocol.context import Context
 
 Note = Callable[..., object]

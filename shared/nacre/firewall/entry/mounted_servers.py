@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from nacre.firewall.rules.policy import Policy
     from nacre.firewall.rules.profile import Profile
     from nacre.firewall.rules.rule import Surroundings
-    from nacre.ports.upstream import Offered
+    from nacre.ports.other_programs.upstream import Offered
 
 _OWN_SCHEME = "nacre://"  # of this server's resources
 RESULTS = "nacre://results/"  # where the whole of a result is that was cut

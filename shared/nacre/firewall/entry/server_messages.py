@@ -11,7 +11,7 @@ from nacre.firewall.entry.caller_judges import CallerJudges
 from nacre.firewall.entry.mounted_content import MountedContent
 from nacre.firewall.entry.mounted_servers import CheckedOffer
 from nacre.firewall.rules.rule import Subject
-from nacre.ports.upstream import Offered
+from nacre.ports.other_programs.upstream import Offered
 from nacre.protocol.context import Context
 from nacre.protocol.versions import MODERN
 

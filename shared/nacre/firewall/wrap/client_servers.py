@@ -14,7 +14,7 @@ from nacre.firewall.wrap.client_formats import (
     user_files,
 )
 from nacre.firewall.wrap.file_edit import Server, servers
-from nacre.ports.config_files import ConfigFiles, WrapRecords
+from nacre.ports.other_programs.config_files import ConfigFiles, WrapRecords
 
 Scope = Literal["user", "project", "managed"]
 

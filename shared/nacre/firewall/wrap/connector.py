@@ -13,7 +13,7 @@ from nacre.firewall.wrap.client_formats import Client, Machine, expanded, files_
 from nacre.firewall.wrap.client_servers import reason_without_file
 from nacre.firewall.wrap.file_edit import Path, Server, address_of, servers
 from nacre.firewall.wrap.own_entry import own_entry, own_file
-from nacre.ports.config_files import ConfigFiles, WrapRecord, WrapRecords
+from nacre.ports.other_programs.config_files import ConfigFiles, WrapRecord, WrapRecords
 
 State = Literal[
     "connected",

@@ -24,7 +24,7 @@ from nacre.firewall.wrap.file_edit import (
     wrap_text,
 )
 from nacre.firewall.wrap.proxied_entry import command_line, folder_of
-from nacre.ports.config_files import ConfigFiles, WrapRecord, WrapRecords
+from nacre.ports.other_programs.config_files import ConfigFiles, WrapRecord, WrapRecords
 
 Result = Literal["wrapped", "renewed", "already wrapped", "unwrapped", "not wrapped", "refused"]
 

@@ -24,7 +24,7 @@ from nacre.core.limits import (
 )
 from nacre.gateway.calls.relayed_request import RequestRelay
 from nacre.gateway.servers.config import ServerConfig
-from nacre.ports.upstream import Definition, Offered, Upstream
+from nacre.ports.other_programs.upstream import Definition, Offered, Upstream
 from nacre.protocol import strict_json
 from nacre.protocol.context import Context, InputRequired
 from nacre.protocol.encoded_results import Spelled

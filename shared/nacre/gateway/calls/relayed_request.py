@@ -26,7 +26,14 @@ from nacre.core.ids import short_id
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import PARKED_CALLS, PARKED_SECONDS, UPSTREAM_QUESTIONS
 from nacre.core.traces import Value, passed_on, recorder, span
-from nacre.ports.upstream import Asked, Done, Logged, Progressed, Upstream, UpstreamCall
+from nacre.ports.other_programs.upstream import (
+    Asked,
+    Done,
+    Logged,
+    Progressed,
+    Upstream,
+    UpstreamCall,
+)
 from nacre.protocol.context import Context, InputRequired, capability_of
 from nacre.protocol.versions import MODERN
 

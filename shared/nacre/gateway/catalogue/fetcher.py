@@ -21,7 +21,7 @@ from nacre.gateway.calls.external_server import ExternalServer
 from nacre.gateway.catalogue.health import answered, failed, told
 from nacre.gateway.catalogue.store import Entries, Entry, StoredCatalogue
 from nacre.gateway.servers.config import ServerConfig
-from nacre.ports.upstream import Offered
+from nacre.ports.other_programs.upstream import Offered
 
 _CLAIM_SECONDS = 30.0  # for one process to ask a server, before another one may
 _POLL_SECONDS = 0.02

@@ -11,7 +11,7 @@ from nacre.firewall.rules.sections import SecretsSection
 from nacre.gateway.catalogue.store import Entry, Health
 from nacre.gateway.qualified_names import exposed_name
 from nacre.gateway.servers.config import ServerConfig
-from nacre.ports.upstream import Definition, Offered
+from nacre.ports.other_programs.upstream import Definition, Offered
 
 State = Literal["not asked yet", "ok", "paused", "failing", "unreachable"]
 _MAX_ERROR = 300  # characters of an error, which may quote the server

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.core.errors import InvalidInputError
 from nacre.gateway.catalogue.own_code_errors import contain_exit
-from nacre.ports.upstream import Offered
+from nacre.ports.other_programs.upstream import Offered
 from nacre.protocol.context import Context
 from nacre.protocol.large_calls import read_in_full
 from nacre.protocol.surface import WireResult

@@ -13,7 +13,7 @@ from nacre.core.errors import InvalidInputError
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.own_server_name import is_own
 from nacre.gateway.qualified_names import OWN_SCHEMES, exposed_name
-from nacre.ports.upstream import Definition, Offered
+from nacre.ports.other_programs.upstream import Definition, Offered
 from nacre.sdk.uri_template import UriTemplate
 
 _EXPLICIT = "mcp://"

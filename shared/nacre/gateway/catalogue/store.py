@@ -13,7 +13,7 @@ from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import CATALOGUE_ITEM_BYTES
 from nacre.gateway.servers.store import change_item
 from nacre.ports.items.table import Item, Key, Table
-from nacre.ports.upstream import Offered
+from nacre.ports.other_programs.upstream import Offered
 
 KEY = Key("GATEWAY", "CATALOGUE")
 _HEALTH = ("latency", "opening", "failures", "error", "error_at", "paused_until")

@@ -12,7 +12,7 @@ from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.gateway.login.challenge import scopes_in
 from nacre.gateway.login.discovery import is_same_issuer, json_object
 from nacre.gateway.login.registration import LoginClient
-from nacre.ports.login_requests import LoginRequests, Reply
+from nacre.ports.other_programs.login_requests import LoginRequests, Reply
 
 _ENDED = ("invalid_grant", "invalid_client", "unauthorized_client")
 _MAX_TOKEN = 16_000  # letters; servers refuse longer headers

@@ -8,7 +8,7 @@ from nacre.core.errors import InvalidInputError, LoginError, NacreError, Unavail
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.gateway.login.challenge import Challenge, scopes_in
 from nacre.http_client.address import parse_address
-from nacre.ports.login_requests import LoginRequests
+from nacre.ports.other_programs.login_requests import LoginRequests
 from nacre.protocol import strict_json
 
 _JSON = {"accept": "application/json"}

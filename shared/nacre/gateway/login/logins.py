@@ -38,7 +38,7 @@ from nacre.gateway.login.registration import LoginClient, given_client, register
 from nacre.gateway.login.store import Login, LoginStatus, LoginStore, StartedLogin
 from nacre.jobs.lease import Lease, Leases
 from nacre.ports.items.table import Key
-from nacre.ports.login_requests import LoginRequests
+from nacre.ports.other_programs.login_requests import LoginRequests
 from nacre.protocol import strict_json
 from nacre.protocol.versions import LEGACY_VERSIONS
 

@@ -7,7 +7,7 @@ from typing import Any
 from nacre.core.errors import LoginError
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.gateway.login.discovery import AuthorizationServer, json_object
-from nacre.ports.login_requests import LoginRequests
+from nacre.ports.other_programs.login_requests import LoginRequests
 
 # The secret in the form first: Basic encodes it in a way that servers read differently.
 AUTH_METHODS = ("none", "client_secret_post", "client_secret_basic")

@@ -22,8 +22,8 @@ from nacre.gateway.on_demand.tool_texts import (
     weighted_terms,
 )
 from nacre.gateway.on_demand.tool_vectors import ToolVectors
-from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Candidates, Filter, Point, Question
+from nacre.ports.vectors.embedder import Vector
+from nacre.ports.vectors.vector_index import Candidates, Filter, Point, Question
 from nacre.protocol.surface import Definitions
 
 Searcher = Callable[[Question], Candidates]

@@ -14,9 +14,9 @@ from nacre.core.bounded_cache import BoundedCache
 from nacre.core.errors import NacreError
 from nacre.core.limits import TOOL_VECTORS, TOOL_VECTORS_ITEM_BYTES, TOOL_VECTORS_PAUSE_SECONDS
 from nacre.gateway.servers.store import change_item
-from nacre.ports.embedder import Embedder, Vector
 from nacre.ports.items.table import Item, Key, Table
-from nacre.ports.packed_vectors import PackedVector, packed, unpacked
+from nacre.ports.vectors.embedder import Embedder, Vector
+from nacre.ports.vectors.packed_vectors import PackedVector, packed, unpacked
 
 _BUCKETS = "0123456789abcdef"
 _DIGEST = 16  # bytes

@@ -20,7 +20,7 @@ from nacre.adapters.embeddings.builtin_models import (
 from nacre.being.memory.search.embedding_cards import LEXICAL, card_of
 from nacre.core.errors import ConfigurationError
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.embedder import Card, Embedder, TokenSimilarity, Vector
+from nacre.ports.vectors.embedder import Card, Embedder, TokenSimilarity, Vector
 from nacre.wiring.settings import Settings
 
 if TYPE_CHECKING:

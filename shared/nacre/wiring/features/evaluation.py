@@ -25,7 +25,7 @@ from nacre.being.memory.store.kept_questions import KeptQuestion
 from nacre.being.memory.store.partitions import items_in
 from nacre.core.errors import ConfigurationError, InvalidInputError
 from nacre.ports.items.table import Item, Put, Table
-from nacre.ports.vectors import Kind
+from nacre.ports.vectors.vector_index import Kind
 from nacre.wiring.features.embeddings import builtin_embedder, embedders
 from nacre.wiring.features.memory import calm_numpy
 from nacre.wiring.settings import VARIABLES, Settings, with_variables

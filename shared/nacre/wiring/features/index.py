@@ -11,8 +11,8 @@ from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.store.nodes import Nodes
 from nacre.core.errors import ConfigurationError
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.embedder import Embedder
-from nacre.ports.vectors import VectorIndex
+from nacre.ports.vectors.embedder import Embedder
+from nacre.ports.vectors.vector_index import VectorIndex
 from nacre.wiring.features.embeddings import builtin_embedder, gives_way
 from nacre.wiring.settings import Settings
 

@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from nacre.being.orders.media.chat_parts import MediaAbilities
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import TRANSCRIPTION_SECONDS
-from nacre.ports.documents import DocumentReader, DocumentText
-from nacre.ports.transcriber import Transcriber, Transcript
+from nacre.ports.media.documents import DocumentReader, DocumentText
+from nacre.ports.media.transcriber import Transcriber, Transcript
 from nacre.wiring.features.models import MISSING_OPENAI, OPENAI_URL
 from nacre.wiring.settings import Settings
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nacre.gateway.on_demand.search import Searcher, ToolSearch
     from nacre.gateway.on_demand.tool_vectors import ToolVectors
-    from nacre.ports.vectors import Point
+    from nacre.ports.vectors.vector_index import Point
     from nacre.wiring.features.embeddings import Embedders
     from nacre.wiring.ports import Ports
 

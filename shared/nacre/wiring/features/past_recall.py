@@ -17,7 +17,7 @@ from nacre.being.memory.model.types import Node, Scene
 from nacre.being.memory.services import open_services
 from nacre.core.errors import InvalidInputError
 from nacre.ports.items.table import Item, Key, Put
-from nacre.ports.vectors import VectorIndex
+from nacre.ports.vectors.vector_index import VectorIndex
 from nacre.wiring.features.embeddings import builtin_embedder
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from nacre.firewall.wrap.command_line import Launcher
 from nacre.firewall.wrap.connector import Connector
 from nacre.firewall.wrap.hooks.connector import HookConnector
 from nacre.firewall.wrap.wrapper import Wrapper
-from nacre.ports.config_files import ConfigFiles, WrapRecords
+from nacre.ports.other_programs.config_files import ConfigFiles, WrapRecords
 from nacre.wiring.data_folder import prepare_data_folder
 from nacre.wiring.settings import Settings, user_policy_file
 from nacre.wiring.user_folder import user_data_folder

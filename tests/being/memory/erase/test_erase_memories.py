@@ -26,7 +26,7 @@ from nacre.being.memory.transfer.deferred_index import DeferredIndex
 from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
 from nacre.core.origins import external
 from nacre.ports.items.table import Change, Table
-from nacre.ports.residue import Residue
+from nacre.ports.operation.residue import Residue
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, scene_draft
 from tests.being.memory.minds import CountingTable

@@ -22,8 +22,8 @@ from nacre.being.memory.store.kept_questions import FoundMemory, KeptQuestion
 from nacre.being.memory.text.memory_text import scene_line
 from nacre.being.patrol.compare.geometry import packed
 from nacre.core.errors import UnavailableError
-from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Kind
+from nacre.ports.vectors.embedder import Vector
+from nacre.ports.vectors.vector_index import Kind
 from tests.being.memory.keeping import Keeper, a_node
 
 ASKED = "2026-07-10T10:00:00.000Z"

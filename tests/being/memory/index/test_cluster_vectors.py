@@ -18,10 +18,10 @@ from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.model.types import Cluster
 from nacre.being.memory.repositories import Repositories, open_repositories
 from nacre.being.memory.store.nodes import Nodes
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Item
-from nacre.ports.packed_vectors import packed
-from nacre.ports.vectors import Filter, Question
+from nacre.ports.vectors.embedder import Vector
+from nacre.ports.vectors.packed_vectors import packed
+from nacre.ports.vectors.vector_index import Filter, Question
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import Keeper, a_node, queue_of, scene_draft
 

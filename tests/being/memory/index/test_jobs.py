@@ -25,8 +25,8 @@ from nacre.jobs.job import Job, decode_job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.jobs.worker import Worker
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Key
+from nacre.ports.vectors.embedder import Vector
 from tests.adapters.conftest import StillClock
 from tests.being.memory.indexed import Bench, Words, entry
 

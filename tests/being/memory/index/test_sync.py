@@ -26,7 +26,7 @@ from nacre.being.memory.model import keys
 from nacre.being.memory.transfer.deferred_index import DeferredIndex
 from nacre.core.limits import INDEX_GRACE_SECONDS, INDEX_KEEP_SECONDS, INDEX_RETRY_SECONDS
 from nacre.ports.items.table import Change, Delete, Put
-from nacre.ports.vectors import dimension_of
+from nacre.ports.vectors.vector_index import dimension_of
 from tests.adapters.conftest import StillClock
 from tests.being.memory.indexed import Bench, Words, entry
 from tests.scaffolding.aws_stack import Stack

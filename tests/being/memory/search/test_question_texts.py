@@ -9,7 +9,7 @@ from nacre.being.memory.search.question_directions import DIRECTIONS
 from nacre.being.memory.search.question_texts import asking_share
 from nacre.being.memory.search.question_vectors import without_question
 from nacre.being.memory.search.ranking import Candidate, rank
-from nacre.ports.embedder import Weights
+from nacre.ports.vectors.embedder import Weights
 from nacre.wiring.features.embeddings import builtin_embedder
 
 WEIGHTS = Weights(dense=1.0, sparse=1.0, tokens=1.0)

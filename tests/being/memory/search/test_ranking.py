@@ -16,7 +16,7 @@ from nacre.being.memory.search.ranking import (
     rank,
     shortlist,
 )
-from nacre.ports.embedder import Weights
+from nacre.ports.vectors.embedder import Weights
 
 HYBRID = Weights(dense=0.5, sparse=0.8, tokens=0.9)
 

@@ -12,7 +12,7 @@ from nacre.being.memory.model import keys
 from nacre.being.memory.search.candidates import MemoryReader
 from nacre.being.memory.search.search import FINDABLE, LIVING, SearchResult
 from nacre.ports.items.table import Change
-from nacre.ports.vectors import Filter
+from nacre.ports.vectors.vector_index import Filter
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import a_node, queue_of
 from tests.being.memory.minds import DownIndex, Minded, minded

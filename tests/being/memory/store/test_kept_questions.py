@@ -31,8 +31,8 @@ from nacre.being.memory.store.kept_questions import (
 from nacre.being.memory.store.targets import NOTES
 from nacre.core.errors import NotFoundError, UnavailableError
 from nacre.core.limits import MAX_QUERY, MAX_TRANSACTION_WRITES
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Value
+from nacre.ports.vectors.embedder import Vector
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, scene_draft
 from tests.being.patrol.worlds import Fuse, FusedTable, Stopped

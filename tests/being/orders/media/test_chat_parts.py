@@ -16,8 +16,8 @@ from nacre.being.orders.media.media_limits import MediaLimits
 from nacre.being.orders.media.media_types import ALL
 from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.core.limits import ATTACHED_TEXT_BYTES
-from nacre.ports.documents import DocumentText
-from nacre.ports.transcriber import Transcript
+from nacre.ports.media.documents import DocumentText
+from nacre.ports.media.transcriber import Transcript
 from tests.being.orders.documents import SAMPLES, pdf, png, sent
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from nacre.adapters.aws.calls import AwsCalls
 from nacre.adapters.aws.dynamodb.attribute_values import decode_item
 from nacre.ports.items.table import Item, Key, Value
-from nacre.ports.residue import Trace, owner_of
+from nacre.ports.operation.residue import Trace, owner_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -21,8 +21,8 @@ from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.entry.noted_results import received_partition
 from nacre.ports.blobs import Blobs
 from nacre.ports.items.table import Table
-from nacre.ports.media_links import MEDIA_FOLDER
-from nacre.ports.residue import Residue
+from nacre.ports.media.media_links import MEDIA_FOLDER
+from nacre.ports.operation.residue import Residue
 
 _SAMPLE = 200  # texts that a proof searches for, besides the id that is in every item
 Progress = Callable[[int, int], None]

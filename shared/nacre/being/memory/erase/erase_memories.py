@@ -47,7 +47,7 @@ from nacre.ports.items.table import (
     Write,
 )
 from nacre.ports.memory_changes import MemoryChanges
-from nacre.ports.vectors import VectorIndex
+from nacre.ports.vectors.vector_index import VectorIndex
 
 _WRITES = 90  # in one transaction, with room for the mark and the counters
 _JOURNAL = "#PLAN#JOURNAL#"  # in the key of a text that a run is about to write into the diary

@@ -19,7 +19,7 @@ from nacre.core.errors import LeaseHeldError, NotFoundError
 from nacre.jobs.lease import Lease, Leases
 from nacre.ports.items.table import Key, Table
 from nacre.ports.memory_changes import MemoryChanges
-from nacre.ports.residue import Residue
+from nacre.ports.operation.residue import Residue
 
 _PATROL = "LOCK#PATROL"
 _WAIT_SECONDS = 10.0  # for a running patrol

@@ -9,7 +9,7 @@ from nacre.being.memory.search.search import NO_EMBEDDER
 from nacre.being.memory.store.kept_questions import KeptQuestion
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.vectors import Kind
+from nacre.ports.vectors.vector_index import Kind
 
 
 class QuestionClock:

@@ -14,7 +14,7 @@ from nacre.being.memory.search.candidates import Memory, MemoryReader
 from nacre.being.memory.store.kept_questions import FoundMemory, KeptQuestion, line_hash
 from nacre.core.ids import ulid_milliseconds
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.vectors import Kind
+from nacre.ports.vectors.vector_index import Kind
 
 
 @dataclass(frozen=True, slots=True)

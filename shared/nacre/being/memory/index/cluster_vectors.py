@@ -16,11 +16,11 @@ from nacre.being.memory.model.counters import count_in
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.core.lazy_dataclasses import dataclass, field
-from nacre.ports.embedder import Vector
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Absent, Check, Compare, Delete, Item, Key, Put, Table
-from nacre.ports.packed_vectors import PackedVector, packed, unpacked
-from nacre.ports.vectors import dimension_of
+from nacre.ports.vectors.embedder import Vector
+from nacre.ports.vectors.packed_vectors import PackedVector, packed, unpacked
+from nacre.ports.vectors.vector_index import dimension_of
 
 CLUSTER_VECTOR = ItemSchema("cluster vector", 1)
 MEAN_OF = "mean:"  # prefix of the attribute with the packed mean of an embedding

@@ -20,7 +20,7 @@ from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import INDEX_KEEP_SECONDS
 from nacre.ports.items.table import Change, Present, Update
-from nacre.ports.vectors import VectorIndex
+from nacre.ports.vectors.vector_index import VectorIndex
 
 _AT_ONCE = 64  # points that are embedded, indexed and checkpointed together
 _SCAN = 1000

@@ -30,10 +30,10 @@ from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import INDEX_RETRY_SECONDS
-from nacre.ports.embedder import Embedder
 from nacre.ports.items.table import Change, Compare, Delete, Put, Table, Update, Value, Write
-from nacre.ports.packed_vectors import packed
-from nacre.ports.vectors import VectorIndex
+from nacre.ports.vectors.embedder import Embedder
+from nacre.ports.vectors.packed_vectors import packed
+from nacre.ports.vectors.vector_index import VectorIndex
 
 _AT_ONCE = 100  # points in one transaction and in one request to an index
 _REMEMBERED = 1000  # Beings whose embedding a process has seen to be that of its settings

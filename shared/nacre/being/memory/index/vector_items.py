@@ -12,12 +12,12 @@ from nacre.being.memory.text.summary import Summary, compact_json
 from nacre.core.errors import ConditionFailedError
 from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import MAX_TRANSACTION_WRITES
-from nacre.ports.embedder import Vector
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Item, Key, Range, Table, Update
-from nacre.ports.packed_vectors import PackedVector, unpacked
-from nacre.ports.vectors import Kind, Point, dimension_of, is_day
+from nacre.ports.vectors.embedder import Vector
+from nacre.ports.vectors.packed_vectors import PackedVector, unpacked
+from nacre.ports.vectors.vector_index import Kind, Point, dimension_of, is_day
 from nacre.text.analysis import terms
 
 VECTOR = ItemSchema("vector", 2, {1: lambda item: item})  # 2: vectors may be packed

@@ -24,7 +24,7 @@ from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import CLUSTERS_PAGE, PROVENANCE_MESSAGES, PROVENANCE_SCENES
 from nacre.core.origins import Origins, origins_in, texts_of, union
 from nacre.ports.items.table import Table
-from nacre.ports.vectors import Kind
+from nacre.ports.vectors.vector_index import Kind
 
 _SIMILAR_SHOWN = 5
 _QUOTED = 300  # bytes of each message in the origin of a node

@@ -14,7 +14,7 @@ from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import SCANNED_BYTES
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Index, Item, Key, Table
-from nacre.ports.vectors import Filter, Kind
+from nacre.ports.vectors.vector_index import Filter, Kind
 
 _PAGE = 200
 

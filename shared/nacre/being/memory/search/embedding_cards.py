@@ -5,7 +5,7 @@ recall. A model without a card gets cautious values.
 """
 
 from nacre.core.lazy_dataclasses import replace
-from nacre.ports.embedder import Card, Cosines, Weights
+from nacre.ports.vectors.embedder import Card, Cosines, Weights
 
 _WORDS_ALONE = Weights(dense=0.0, sparse=1.0, tokens=0.0)
 _NEVER = Cosines(mean=0.0, deviation=0.0, floor=1.0, join=1.0)

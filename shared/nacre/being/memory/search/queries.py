@@ -29,7 +29,7 @@ from nacre.core.time_zones import time_zone
 from nacre.core.traces import span
 from nacre.ports.items.table import Value
 from nacre.ports.untrusted_results import Holder
-from nacre.ports.vectors import Filter
+from nacre.ports.vectors.vector_index import Filter
 
 _SEARCHING = {"gen_ai.operation.name": "search_memory"}
 _RECALL_POOL = 40  # hits that the gate compares and chooses from

@@ -11,7 +11,7 @@ from math import sqrt
 from operator import mul
 
 from nacre.being.memory.search.question_directions import DIRECTIONS
-from nacre.ports.embedder import Vector
+from nacre.ports.vectors.embedder import Vector
 
 _NEARLY_ONE = 0.999  # of such a vector nothing would remain
 

@@ -15,7 +15,7 @@ from operator import add, itemgetter
 from typing import NamedTuple
 
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.embedder import Weights
+from nacre.ports.vectors.embedder import Weights
 
 LEXICAL = Weights(dense=0.0, sparse=1.0, tokens=0.0, lift=0.8)
 """The weights of a search without vectors."""

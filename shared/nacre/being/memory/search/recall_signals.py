@@ -11,7 +11,7 @@ from nacre.being.memory.search.recall_gate import Match, Signals, Verdict, match
 from nacre.being.memory.search.search import SearchHit, SearchResult
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_QUERY, RECALL_MEMORIES
-from nacre.ports.embedder import Vector
+from nacre.ports.vectors.embedder import Vector
 from nacre.text.analysis import distinct_terms, mostly_cjk, terms
 
 _WORD_OR_BREAK = re.compile(r"(?P<word>[^\W\d_][^\W_]*)|[.!?…:;\"“”«»„¿¡()\[\]\n\u2013\u2014-]")

@@ -39,8 +39,8 @@ from nacre.being.memory.search.relevance import is_weak
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import MAX_QUERY, SEARCH_CANDIDATES
-from nacre.ports.embedder import Card, Cosines, TokenSimilarity, Vector, Weights
-from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Question
+from nacre.ports.vectors.embedder import Card, Cosines, TokenSimilarity, Vector, Weights
+from nacre.ports.vectors.vector_index import Candidates, Filter, Hit, Kind, Question
 from nacre.text.analysis import distinct_terms, mostly_cjk, terms
 
 SearchKind = Literal["vector", "words", "scan", "date"]

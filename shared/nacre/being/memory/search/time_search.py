@@ -15,7 +15,7 @@ from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import LISTED_POINTS, MAX_SEARCH_MEMORIES
-from nacre.ports.vectors import Filter, Kind
+from nacre.ports.vectors.vector_index import Filter, Kind
 from nacre.text.time_expressions.days import Days
 from nacre.text.time_expressions.time_expression import TimeExpression, find_time
 

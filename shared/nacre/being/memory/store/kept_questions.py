@@ -40,7 +40,7 @@ from nacre.ports.items.table import (
     Write,
     fields_in,
 )
-from nacre.ports.vectors import Kind
+from nacre.ports.vectors.vector_index import Kind
 from nacre.text.analysis import mostly_cjk
 
 QUESTION = ItemSchema("kept question", 1)

@@ -8,7 +8,7 @@ from nacre.being.memory.text.memory_text import scene_line
 from nacre.being.memory.text.summary import Summary
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.table import Write
-from nacre.ports.vectors import Kind
+from nacre.ports.vectors.vector_index import Kind
 
 
 @dataclass(frozen=True, slots=True)

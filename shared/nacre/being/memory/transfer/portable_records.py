@@ -43,8 +43,8 @@ from nacre.core.errors import InvalidInputError
 from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.names import checked_order_name
 from nacre.core.origins import origins_in, union
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import EXPIRES_AT, Item, Value
+from nacre.ports.vectors.embedder import Vector
 
 FORMAT = 1
 """The version of the format. Newer ones are refused, older ones are always read."""

@@ -14,8 +14,8 @@ from nacre.being.orders.media.media_types import ALL
 from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import ATTACHED_TEXT_BYTES
-from nacre.ports.documents import DocumentReader, DocumentText
-from nacre.ports.transcriber import Transcriber
+from nacre.ports.media.documents import DocumentReader, DocumentText
+from nacre.ports.media.transcriber import Transcriber
 
 _TICKS = re.compile("`{3,}")
 _LANGUAGES = {

@@ -32,7 +32,7 @@ from nacre.ports.items.table import (
     Range,
     Table,
 )
-from nacre.ports.media_links import MEDIA_FOLDER, MediaLinks
+from nacre.ports.media.media_links import MEDIA_FOLDER, MediaLinks
 
 _SCHEMA = ItemSchema("an upload", 1)
 _PREFIX = "UPLOAD#"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import mul
 from operator import sub as difference
 
-from nacre.ports.embedder import Vector
+from nacre.ports.vectors.embedder import Vector
 
 Numbers = tuple[float, ...]
 

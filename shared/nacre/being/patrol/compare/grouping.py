@@ -16,9 +16,9 @@ from nacre.being.memory.model.types import SceneText
 from nacre.being.patrol.compare.geometry import Numbers, dot, less, mean, numbers, packed
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.embedder import Vector
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Item, Key, Table
+from nacre.ports.vectors.embedder import Vector
 from nacre.text.analysis import terms
 
 GROUPING = ItemSchema("grouping", 1)

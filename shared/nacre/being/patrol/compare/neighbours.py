@@ -20,9 +20,16 @@ from nacre.being.patrol.compare.grouping import JOIN, Group, circumstances, link
 from nacre.being.patrol.compare.space import Space, Spot
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import CLUSTER_MEMBERS
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Delete, Item, Key, Put, Table, Write
-from nacre.ports.vectors import Candidates, Filter, Hit, HoldsPoints, Question, VectorIndex
+from nacre.ports.vectors.embedder import Vector
+from nacre.ports.vectors.vector_index import (
+    Candidates,
+    Filter,
+    Hit,
+    HoldsPoints,
+    Question,
+    VectorIndex,
+)
 from nacre.text.analysis import terms
 
 _STATES = frozenset({"active", "dying", "dead", "hidden"})

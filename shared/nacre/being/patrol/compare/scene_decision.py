@@ -16,8 +16,8 @@ from nacre.being.patrol.same_meaning.same_note import same_circumstances, same_e
 from nacre.core.errors import InvalidInputError
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import SIMILAR_MEMORIES
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Table
+from nacre.ports.vectors.embedder import Vector
 from nacre.text.analysis import fingerprint
 
 

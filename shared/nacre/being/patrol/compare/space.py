@@ -30,10 +30,10 @@ from nacre.being.patrol.compare.geometry import (
 from nacre.being.patrol.compare.grouping import Group, Grouping, grouping_of, place_of
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass
-from nacre.ports.embedder import Cosines, Embedder, Vector
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Item, Key, Table
-from nacre.ports.packed_vectors import rounded
+from nacre.ports.vectors.embedder import Cosines, Embedder, Vector
+from nacre.ports.vectors.packed_vectors import rounded
 from nacre.text.analysis import mostly_cjk, terms
 
 DIMENSION = 1024

@@ -12,7 +12,7 @@ from nacre.being.memory.text.searchable_text import searchable
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import INDEX_FILE_CHANGES
 from nacre.ports.items.table import Delete, Key, Put, Write
-from nacre.ports.vectors import VectorIndex
+from nacre.ports.vectors.vector_index import VectorIndex
 
 _SILENT = "the embedding model does not answer"
 

@@ -26,8 +26,8 @@ from nacre.being.patrol.steps.join_cluster import cluster_id_for, joining
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import REVIVAL_STEP
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Absent, Compare, Item, Put, Write
+from nacre.ports.vectors.embedder import Vector
 
 STEP = 1
 _BATCH = 20  # scenes between two renewals of the lease

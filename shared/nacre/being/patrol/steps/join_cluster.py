@@ -11,8 +11,8 @@ from nacre.being.patrol.compare.grouping import circumstances
 from nacre.being.patrol.compare.neighbours import CandidateCluster, cluster_mean
 from nacre.being.patrol.run.context import RunContext
 from nacre.core.limits import CLUSTER_MEMBERS
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Absent, Change, Compare, Every, Item, Key, Put, Update, Write
+from nacre.ports.vectors.embedder import Vector
 
 _CLUSTERS = uuid.UUID("6e616372-6500-5000-8000-636c75737465")
 

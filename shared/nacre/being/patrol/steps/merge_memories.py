@@ -22,8 +22,8 @@ from nacre.being.patrol.run.context import RunContext
 from nacre.being.patrol.steps.cluster_changes import dirty_clusters, dirtying
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import MERGE_GROUP, PATROL_MERGES
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Absent, Value, Write
+from nacre.ports.vectors.embedder import Vector
 
 STEP = 4
 PLAN = "MERGE"

@@ -12,7 +12,7 @@ from nacre.being.patrol.run.context import RunContext
 from nacre.being.patrol.steps.join_cluster import cluster_id_for, joining
 from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import PATROL_MOVES, PATROL_SCENES
-from nacre.ports.embedder import Vector
+from nacre.ports.vectors.embedder import Vector
 
 _REVIVED = 1.5  # times the stability of a new memory
 

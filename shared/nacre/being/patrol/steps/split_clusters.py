@@ -14,8 +14,8 @@ from nacre.being.patrol.planning.plans import Proposals
 from nacre.being.patrol.run.context import RunContext
 from nacre.being.patrol.steps.cluster_changes import dirty_clusters, move_to_nearest, retire
 from nacre.core.limits import CLUSTER_MEMBERS, PATROL_SPLITS, SPLIT_FROM
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Absent, Put, Value
+from nacre.ports.vectors.embedder import Vector
 
 STEP = 6
 PLAN = "SPLIT"

@@ -20,7 +20,7 @@ from nacre.firewall.wrap.hooks.formats import (
     with_hooks,
     without_hooks,
 )
-from nacre.ports.config_files import ConfigFiles, WrapRecord, WrapRecords
+from nacre.ports.other_programs.config_files import ConfigFiles, WrapRecord, WrapRecords
 
 _PATH = ("hooks",)
 _NEW_FILE = "null"  # of a record: the file did not exist before

@@ -8,7 +8,7 @@ the same bytes. Items of version 0.1.0 have float32 vectors; they are read as th
 from array import array
 from math import sqrt
 
-from nacre.ports.embedder import Vector
+from nacre.ports.vectors.embedder import Vector
 
 PackedVector = bytes
 """A packed vector, or a float32 vector that version 0.1.0 stored."""

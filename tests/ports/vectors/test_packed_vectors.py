@@ -4,7 +4,7 @@ from array import array
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nacre.ports.packed_vectors import packed, rounded, unpacked
+from nacre.ports.vectors.packed_vectors import packed, rounded, unpacked
 
 parts = st.floats(min_value=-1, max_value=1, width=32)
 

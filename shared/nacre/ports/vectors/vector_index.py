@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from nacre.core.lazy_dataclasses import dataclass, field
-from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Write
+from nacre.ports.vectors.embedder import Vector
 
 Kind = Literal["node", "scene"]
 
