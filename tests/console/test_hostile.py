@@ -62,7 +62,7 @@ def pages(desk: Desk) -> list[Answer]:
             key = f"2026-11-{place + 1:02}" if target.keyed_by == "day" else text[:80]
             key = "voice" if target.keyed_by == "field" else key
             location = text if target.name == "partner_map" else None
-            memory.profile.append(being, target, text, key=key, location=location)
+            memory.entries.append(being, target, text, key=key, location=location)
     for text in HOSTILE:
         memory.relations.upsert(being, text, relation_type=text[:30], content=text)
     conversed(desk, *HOSTILE, f"{HOSTILE[0]}" * 100)

@@ -653,8 +653,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.update_memory.actions",
         "being/memory/target_actions.py",
-        '    return profile.update(being_id, target, _needed("key", key, action), text, location=location)',
-        "    return profile.append(being_id, target, text, key=key, location=location)",
+        '    return entries.update(being_id, target, _needed("key", key, action), text, location=location)',
+        "    return entries.append(being_id, target, text, key=key, location=location)",
     ),
     Mutation(
         "003.update_memory.partner-map",

@@ -112,23 +112,23 @@ def fill(kept: Keeper, partner: str = "Opal") -> None:
 
 def fill_profile(memory: Repositories, being_id: str) -> None:
     """Let the Being keep entries of every target, some of them changed or long."""
-    profile = memory.profile
+    entries = memory.entries
     for target in TARGETS.values():
         match target.keyed_by:
             case "field":
                 for text in ("Pearl", "Pearl the wise", "Pearl the old"):
-                    profile.update(being_id, target, "name", text)
+                    entries.update(being_id, target, "name", text)
             case "day":
-                profile.append(being_id, target, "A day.\n" + "long " * 900, key="2026-07-01")
+                entries.append(being_id, target, "A day.\n" + "long " * 900, key="2026-07-01")
             case "id":
-                made = profile.append(being_id, target, "[manner] Tone: be kind")
-                profile.update(being_id, target, made.key, "be kinder")
+                made = entries.append(being_id, target, "[manner] Tone: be kind")
+                entries.update(being_id, target, made.key, "be kinder")
                 if target.name == "notes":
-                    profile.append(being_id, target, "line\n" * 600)
+                    entries.append(being_id, target, "line\n" * 600)
             case _:
-                profile.append(being_id, target, f"says {target.name}", key="Key 'one' \"€\"")
-    profile.append(being_id, TARGETS["knowledge"], "x" * 60_000, key="Long")
-    profile.append(being_id, TARGETS["partner_map"], "a bench", key="Park", location="north")
+                entries.append(being_id, target, f"says {target.name}", key="Key 'one' \"€\"")
+    entries.append(being_id, TARGETS["knowledge"], "x" * 60_000, key="Long")
+    entries.append(being_id, TARGETS["partner_map"], "a bench", key="Park", location="north")
     memory.relations.upsert(being_id, "Ann", relation_type="friend", content="since school")
     memory.relations.upsert(being_id, "Ann", relation_type="friend", content="since birth")
 

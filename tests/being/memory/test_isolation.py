@@ -28,7 +28,7 @@ def fill(kept: Keeper, being_id: str) -> list[str]:
     memory.history.add(being_id, [ChatMessage("user", SECRET)])
     for target in TARGETS.values():
         key = {"day": "2026-07-01", "field": "voice", "id": None}.get(target.keyed_by, "stone")
-        memory.profile.append(being_id, target, SECRET, key=key)
+        memory.entries.append(being_id, target, SECRET, key=key)
     sender = kept.another("Sender")
     letter = memory.letters.send(sender, "Pearl", SECRET)
     return [
@@ -70,10 +70,10 @@ def attempts(kept: Keeper, being_id: str, text: str) -> list[Callable[[], object
         lambda: memory.letters.get(being_id, text),
         lambda: memory.letters.mark_read(being_id, text),
         lambda: memory.letters.delete(being_id, text),
-        *(partial(memory.profile.get, being_id, target, text) for target in TARGETS.values()),
-        *(partial(memory.profile.delete, being_id, target, text) for target in TARGETS.values()),
+        *(partial(memory.entries.get, being_id, target, text) for target in TARGETS.values()),
+        *(partial(memory.entries.delete, being_id, target, text) for target in TARGETS.values()),
         *(
-            partial(memory.profile.update, being_id, target, text, "mine")
+            partial(memory.entries.update, being_id, target, text, "mine")
             for target in TARGETS.values()
         ),
     ]

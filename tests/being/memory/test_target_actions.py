@@ -465,7 +465,7 @@ def test_what_was_there_is_told_up_to_what_an_answer_holds(laptop: Keeper) -> No
 def test_long_lists_are_paged_and_say_so(laptop: Keeper) -> None:
     wanted = sorted(f"{number:03} {'人' * 150}" for number in range(230))
     for key in wanted:
-        laptop.memory.profile.append(laptop.id, KNOWLEDGE, "説明" * 100, key=key)
+        laptop.memory.entries.append(laptop.id, KNOWLEDGE, "説明" * 100, key=key)
     found: list[str] = []
     after, pages = None, 0
     while True:

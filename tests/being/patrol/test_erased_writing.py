@@ -15,10 +15,10 @@ OWN = "I like rain."
 
 def diary(world: World) -> str:
     """Return the texts of the diary."""
-    profile = world.memory.profile
-    entries = profile.page(world.being_id, DIARY).entries
+    diary = world.memory.entries
+    entries = diary.page(world.being_id, DIARY).entries
     return "\n\n".join(
-        profile.with_text(world.being_id, DIARY, entry).text or "" for entry in entries
+        diary.with_text(world.being_id, DIARY, entry).text or "" for entry in entries
     )
 
 
@@ -36,8 +36,8 @@ def test_the_paragraph_of_its_run_goes_with_a_scene_and_others_stay() -> None:
     world.note("Ann fed the cat", "Bob sold the boat")
     world.run()
     first = world.receipts[-1].run_id
-    day = world.memory.profile.page(world.being_id, DIARY).entries[0].key
-    world.memory.profile.append(world.being_id, DIARY, OWN, key=day)
+    day = world.memory.entries.page(world.being_id, DIARY).entries[0].key
+    world.memory.entries.append(world.being_id, DIARY, OWN, key=day)
     world.note("Eve baked bread")
     world.run()
     second = world.receipts[-1].run_id
@@ -65,7 +65,7 @@ def test_a_day_of_nothing_else_goes_too() -> None:
 
     MemoryEraser(world.table, clock=world.clock, rng=Random(1)).node(world.being_id, node.node_id)
 
-    assert world.memory.profile.page(world.being_id, DIARY).entries == ()
+    assert world.memory.entries.page(world.being_id, DIARY).entries == ()
     world.database.close()
 
 

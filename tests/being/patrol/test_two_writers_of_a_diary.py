@@ -15,12 +15,12 @@ def test_a_slow_worker_does_not_repeat_the_paragraph_of_the_one_that_took_over()
         run = world.patrol.runs.open(world.being_id)
         if run is not None and run.step == 8 and not written:
             written.append(f"patrol:{run.run_id}\n1 things happened")
-            world.memory.profile.append(world.being_id, DIARY, written[0], key="2026-07-28")
+            world.memory.entries.append(world.being_id, DIARY, written[0], key="2026-07-28")
 
     world.table.before_write = write_first
     assert world.run().state == "done"
 
-    entry = world.memory.profile.get(world.being_id, DIARY, "2026-07-28")
+    entry = world.memory.entries.get(world.being_id, DIARY, "2026-07-28")
     assert entry is not None
     assert [entry.text] == written
     world.database.close()

@@ -82,9 +82,9 @@ def test_a_memory_leaves_nothing_behind(nacre: Nacre, world: World, being_id: st
 def test_a_note_an_entry_and_messages_leave_nothing_behind(
     nacre: Nacre, world: World, being_id: str
 ) -> None:
-    note = world.memory.profile.append(being_id, NOTES, "note about the Zirkon").key
+    note = world.memory.entries.append(being_id, NOTES, "note about the Zirkon").key
     for text in ("I love the Zirkon", "I love pearls"):
-        world.memory.profile.update(being_id, TARGETS["souls"], "values", text)
+        world.memory.entries.update(being_id, TARGETS["souls"], "values", text)
     world.memory.history.add(being_id, [ChatMessage("user", "where is the Zirkon?")])
     today = f"{system_clock():%Y-%m-%d}"
     yesterday = f"{system_clock() - timedelta(days=1):%Y-%m-%d}"
@@ -106,7 +106,7 @@ def test_a_whole_being_leaves_nothing_behind(
     other = nacre("being", "create", "Bob", "--json", *world.options).json()["being_id"]
     world.memory.scenes.record(being_id, [draft("hid the Zirkon")], notes=["Zirkon!"])
     world.memory.scenes.record(other, [draft("ate")])
-    world.memory.profile.append(being_id, TARGETS["knowledge"], "Zirkon " * 1000, key="Long")
+    world.memory.entries.append(being_id, TARGETS["knowledge"], "Zirkon " * 1000, key="Long")
     world.memory.letters.send(being_id, "Bob", "The Zirkon is mine")
     world.memory.letters.send(other, "Ann", "What is yours?")
     world.table.put(
@@ -237,7 +237,7 @@ def test_what_stays_elsewhere_is_counted_and_named(
     nacre: Nacre, world: World, being_id: str
 ) -> None:
     [scene] = world.memory.scenes.record(being_id, [draft("hid the Zirkon in a box")]).scenes
-    world.memory.profile.append(
+    world.memory.entries.append(
         being_id, TARGETS["diary"], "Today Ann hid the Zirkon in a box.", key="2026-07-01"
     )
 

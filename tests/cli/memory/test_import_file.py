@@ -35,7 +35,7 @@ def export(nacre: Nacre, world: World, tmp_path: Path) -> Path:
         for number in range(3)
     ]
     world.memory.scenes.record(being_id, drafts, notes=["buy a net"])
-    world.memory.profile.append(being_id, TARGETS["knowledge"], "x" * 5000, key="Pearls")
+    world.memory.entries.append(being_id, TARGETS["knowledge"], "x" * 5000, key="Pearls")
     file = tmp_path / "ann.jsonl.gz"
     assert nacre("export", str(file), "--being", "Ann", *world.options).code == 0
     return file
@@ -290,7 +290,7 @@ def test_the_notes_of_basic_memory_become_knowledge_and_scenes(
     done = nacre("import", str(source), "--format", "basic-memory", "--json", *world.options).json()
 
     assert done["new"] == {"knowledge": 1, "scene": 1}
-    entry = world.memory.profile.get(being_id, TARGETS["knowledge"], "Tea")
+    entry = world.memory.entries.get(being_id, TARGETS["knowledge"], "Tea")
     assert entry is not None
     assert entry.text == "# Tea\n\n- [fact] green is mild #tea"
     [scene] = scenes(world, being_id)

@@ -29,7 +29,7 @@ def being_id(nacre: Nacre, world: World) -> str:
         for number in range(7)
     ]
     world.memory.scenes.record(id_, drafts)
-    world.memory.profile.update(id_, KNOWLEDGE, "Pearls", "Grain by grain.")
+    world.memory.entries.update(id_, KNOWLEDGE, "Pearls", "Grain by grain.")
     return id_
 
 
@@ -164,8 +164,8 @@ def test_marks_and_line_ends_of_windows_stay(
 def test_names_in_another_normal_form_are_the_same_page(
     nacre: Nacre, world: World, being_id: str, folder_: Path
 ) -> None:
-    world.memory.profile.update(being_id, KNOWLEDGE, "Café", "Dark.")
-    world.memory.profile.update(being_id, KNOWLEDGE, "CAFÉ", "Light.")
+    world.memory.entries.update(being_id, KNOWLEDGE, "Café", "Dark.")
+    world.memory.entries.update(being_id, KNOWLEDGE, "CAFÉ", "Light.")
     nacre("mirror", str(folder_), *world.options)
     names = sorted(file.name for file in (folder_ / "Knowledge").iterdir())
     assert names == ["CAFÉ.md", "Café 2.md", "Pearls.md"]
@@ -210,7 +210,7 @@ def test_a_top_folder_that_is_gone_deletes_nothing_unasked(
 
     assert outcome.code == 5
     assert "nothing was changed" in outcome.err
-    assert "Grain by grain." in str(world.memory.profile.page(being_id, KNOWLEDGE).entries)
+    assert "Grain by grain." in str(world.memory.entries.page(being_id, KNOWLEDGE).entries)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -12,18 +12,18 @@ from tests.console.filled import HOSTILE, conversed
 
 
 def test_a_note_is_added_changed_and_deleted(desk: Desk) -> None:
-    profile = desk.own.mind.memory.profile
+    entries = desk.own.mind.memory.entries
     page = desk.submit(desk.get("profile", "notes"), "profile", "notes", content="Buy\r\nmilk")
-    [note] = profile.page(desk.being, NOTES).entries
+    [note] = entries.page(desk.being, NOTES).entries
     assert (note.text, "Buy\nmilk" in page.text) == ("Buy\nmilk", True)
 
     form = desk.get("profile", "notes", "entry", key=note.key)
     desk.submit(form, "profile", "notes", "entry", content="Buy bread")
-    [changed] = profile.page(desk.being, NOTES).entries
+    [changed] = entries.page(desk.being, NOTES).entries
     assert (changed.text, changed.version) == ("Buy bread", 2)
 
     page = desk.submit(form, "profile", "notes", "delete")
-    assert ("Deleted." in page.text, profile.page(desk.being, NOTES).entries) == (True, ())
+    assert ("Deleted." in page.text, entries.page(desk.being, NOTES).entries) == (True, ())
 
 
 def test_a_change_of_an_entry_that_was_changed_meanwhile_is_refused(desk: Desk) -> None:
@@ -39,7 +39,7 @@ def test_a_change_of_an_entry_that_was_changed_meanwhile_is_refused(desk: Desk) 
         True,
     )
     assert re.search(r"which was not saved</h2>\s*<p class=\"text\">three</p>", late.text)
-    entry = desk.own.mind.memory.profile.get(desk.being, DIARY, "2026-11-01")
+    entry = desk.own.mind.memory.entries.get(desk.being, DIARY, "2026-11-01")
     assert entry is not None
     assert entry.text == "two"
 
@@ -77,7 +77,7 @@ def test_versions_of_a_soul_are_compared_and_brought_back(desk: Desk) -> None:
     values = re.findall(r'name="(\w+)" value="([^"]*)"', form[0])
     fields = {name: unescape(value) for name, value in values}
     done = desk.browser.post(desk.at("profile", "souls", "entry"), fields)
-    entry = desk.own.mind.memory.profile.get(desk.being, SOULS, "personality")
+    entry = desk.own.mind.memory.entries.get(desk.being, SOULS, "personality")
 
     assert done.status == 303
     assert entry is not None
@@ -100,8 +100,8 @@ def test_old_versions_are_erased_and_what_has_to_be_stays(desk: Desk) -> None:
 
 def test_a_rule_is_switched_off_and_on(desk: Desk) -> None:
     desk.own.call("update_memory", target="partner_rules", action="append", content="[a] b: c")
-    profile = desk.own.mind.memory.profile
-    [rule] = profile.page(desk.being, PARTNER_RULES).entries
+    entries = desk.own.mind.memory.entries
+    [rule] = entries.page(desk.being, PARTNER_RULES).entries
     page = desk.get("profile", "partner_rules", "entry", key=rule.key)
 
     version = {"csrf": _csrf(page.text), "key": rule.key, "version": str(rule.version)}
@@ -109,7 +109,7 @@ def test_a_rule_is_switched_off_and_on(desk: Desk) -> None:
         desk.at("profile", "partner_rules", "entry"), {**version, "content": "disabled"}
     )
 
-    [off] = profile.page(desk.being, PARTNER_RULES).entries
+    [off] = entries.page(desk.being, PARTNER_RULES).entries
     assert (off.enabled, off.text) == (False, rule.text)
     assert "switched off" in desk.get("profile", "partner_rules").text
 
@@ -217,7 +217,7 @@ def test_as_much_as_an_entry_holds_is_changed_by_a_form(desk: Desk) -> None:
 
     desk.submit(form, "profile", "knowledge", "entry", content=f"貝{longest[:-1]}")
 
-    entry = desk.own.mind.memory.profile.get(desk.being, KNOWLEDGE, "Pearls")
+    entry = desk.own.mind.memory.entries.get(desk.being, KNOWLEDGE, "Pearls")
     assert entry is not None
     assert entry.text == f"貝{longest[:-1]}"
     assert "真珠真珠" in listed.text

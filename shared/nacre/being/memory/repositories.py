@@ -8,10 +8,10 @@ from nacre.being.memory.patrol_trigger import PatrolTrigger
 from nacre.being.memory.store.clusters import Clusters
 from nacre.being.memory.store.corrections import Corrections
 from nacre.being.memory.store.edits import ClusterVectors, MemoryEdits
+from nacre.being.memory.store.entries import Entries
 from nacre.being.memory.store.history import History
 from nacre.being.memory.store.letters import Letters
 from nacre.being.memory.store.nodes import Nodes
-from nacre.being.memory.store.profile import Profile
 from nacre.being.memory.store.recall_log import RecallLog
 from nacre.being.memory.store.relations import Relations
 from nacre.being.memory.store.scenes import Scenes
@@ -27,7 +27,7 @@ from nacre.ports.queue import Queue
 class Repositories:
     """All repositories. Each of their methods takes the Being's id first."""
 
-    profile: Profile
+    entries: Entries
     letters: Letters
     relations: Relations
     scenes: Scenes
@@ -51,9 +51,9 @@ def open_repositories(
     rng: Random,
 ) -> Repositories:
     """Return the repositories over these stores."""
-    profile = Profile(table, clock=clock, rng=rng)
+    entries = Entries(table, clock=clock, rng=rng)
     letters = Letters(table, Beings(table, clock=clock, rng=rng), clock=clock, rng=rng)
-    scenes = Scenes(table, index, profile, clock=clock, rng=rng)
+    scenes = Scenes(table, index, entries, clock=clock, rng=rng)
     nodes = Nodes(table, index)
     clusters = Clusters(table)
     history = History(table, clock=clock)
@@ -61,7 +61,7 @@ def open_repositories(
     edits = MemoryEdits(table, nodes, clusters, index, vectors, clock=clock)
     corrections = Corrections(edits)
     return Repositories(
-        profile=profile,
+        entries=entries,
         letters=letters,
         relations=Relations(table, clock=clock),
         scenes=scenes,
@@ -72,5 +72,5 @@ def open_repositories(
         corrections=corrections,
         history=history,
         trigger=trigger,
-        target_actions=TargetActions(profile, letters, MemoryActions(nodes, corrections)),
+        target_actions=TargetActions(entries, letters, MemoryActions(nodes, corrections)),
     )

@@ -77,7 +77,7 @@ def open_services(
         ),
         context=ContextBlocks(
             Beings(table, clock=clock, rng=rng),
-            memory.profile,
+            memory.entries,
             memory.relations,
             memory.letters,
             memory.nodes,

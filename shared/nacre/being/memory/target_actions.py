@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from nacre.being.memory.memory_actions import MEMORIES, MemoryActions
-from nacre.being.memory.store.entries import Entry
+from nacre.being.memory.store.entries import Entries, Outcome
+from nacre.being.memory.store.entry_items import Entry
 from nacre.being.memory.store.letters import TRUST, Letter, Letters
-from nacre.being.memory.store.profile import Outcome, Profile
 from nacre.being.memory.store.targets import TARGETS, Target
 from nacre.core.errors import InvalidArgumentError
 from nacre.core.limits import MAX_ANSWER_BYTES, PREVIEW_LENGTH
@@ -52,8 +52,8 @@ _READ = "read"
 class TargetActions:
     """Reads and writes the entries of all targets, and returns the answers for the model."""
 
-    def __init__(self, profile: Profile, letters: Letters, memories: MemoryActions) -> None:
-        self._profile = profile
+    def __init__(self, entries: Entries, letters: Letters, memories: MemoryActions) -> None:
+        self._entries = entries
         self._letters = letters
         self._memories = memories
 
@@ -87,17 +87,17 @@ class TargetActions:
         else:
             definition = TARGETS[target]
             if action == "get":
-                answer = _read(self._profile, being_id, definition, content, key)
+                answer = _read(self._entries, being_id, definition, content, key)
             else:
                 outcome = _write(
-                    self._profile, being_id, definition, action, content, key, location
+                    self._entries, being_id, definition, action, content, key, location
                 )
                 answer = _outcome_answer(outcome)
         return {"success": True, "target": target, "action": action, **answer}
 
 
 def _write(
-    profile: Profile,
+    entries: Entries,
     being_id: str,
     target: Target,
     action: Action,
@@ -106,11 +106,11 @@ def _write(
     location: str | None,
 ) -> Outcome:
     if action == "delete":
-        return profile.delete(being_id, target, _needed("key", key, action))
+        return entries.delete(being_id, target, _needed("key", key, action))
     text = _needed("content", content, action)
     if action == "append":
-        return profile.append(being_id, target, text, key=key, location=location)
-    return profile.update(being_id, target, _needed("key", key, action), text, location=location)
+        return entries.append(being_id, target, text, key=key, location=location)
+    return entries.update(being_id, target, _needed("key", key, action), text, location=location)
 
 
 def _outcome_answer(outcome: Outcome) -> dict[str, Any]:
@@ -127,21 +127,21 @@ def _outcome_answer(outcome: Outcome) -> dict[str, Any]:
 
 
 def _read(
-    profile: Profile, being_id: str, target: Target, content: str | None, key: str | None
+    entries: Entries, being_id: str, target: Target, content: str | None, key: str | None
 ) -> dict[str, Any]:
     if key is None:
-        return _list_answer(_list(profile, being_id, target, content or ""))
-    entry = profile.get(being_id, target, key)
+        return _list_answer(_list(entries, being_id, target, content or ""))
+    entry = entries.get(being_id, target, key)
     if entry is None:
         return _absent(key)
     details = {"version": entry.version, "updated_at": entry.updated_at, **_extras(entry)}
     return {"key": entry.key, **details, **_part(entry.text or "", content)}
 
 
-def _list(profile: Profile, being_id: str, target: Target, after: str) -> Iterator[dict[str, Any]]:
+def _list(entries: Entries, being_id: str, target: Target, after: str) -> Iterator[dict[str, Any]]:
     start = None
     while True:
-        page = profile.page(being_id, target, keys_in=(after, None), limit=_AT_ONCE, start=start)
+        page = entries.page(being_id, target, keys_in=(after, None), limit=_AT_ONCE, start=start)
         for entry in page.entries:
             if entry.key != after:
                 yield {

@@ -11,8 +11,8 @@ from fastapi.responses import Response
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.fields import checked_name
-from nacre.being.memory.store.entries import Entry
-from nacre.being.memory.store.profile import Outcome
+from nacre.being.memory.store.entries import Outcome
+from nacre.being.memory.store.entry_items import Entry
 from nacre.being.memory.store.targets import REQUIRED_SOUL_FIELDS, SOUL_FIELDS, TARGETS, Target
 from nacre.console.line_diff import difference
 from nacre.console.visits import PageVisit, PostedForm, Visit
@@ -51,9 +51,9 @@ _OWN_PAGES = ("notes", "diary", "souls")
 @routes.get("")
 def show_targets(at: PageVisit) -> Response:
     """Show the targets that are not in the menu themselves."""
-    profile = at.memory.profile
+    entries = at.memory.entries
     newest = {
-        name: profile.page(at.being_id, TARGETS[name], limit=4).entries
+        name: entries.page(at.being_id, TARGETS[name], limit=4).entries
         for name in KINDS
         if name not in _OWN_PAGES
     }
@@ -71,7 +71,7 @@ def add(sent: PostedForm, target: str) -> Response:
     """Append to the entry of a key, or create it, like the tool's `append`."""
     chosen = _target(target)
     try:
-        outcome = sent.memory.profile.append(
+        outcome = sent.memory.entries.append(
             sent.being_id,
             chosen,
             sent.text("content"),
@@ -94,11 +94,11 @@ def show_entry(at: PageVisit, target: str) -> Response:
 def save(sent: PostedForm, target: str) -> Response:
     """Replace the text of an entry, unless somebody else has changed it meanwhile."""
     chosen, key = _target(target), sent.text("key")
-    profile = sent.memory.profile
+    entries = sent.memory.entries
     try:
-        _check_version(profile.get(sent.being_id, chosen, key), sent)
+        _check_version(entries.get(sent.being_id, chosen, key), sent)
         location = sent.text("location") or None
-        outcome = profile.update(
+        outcome = entries.update(
             sent.being_id, chosen, key, sent.text("content"), location=location
         )
     except (InvalidInputError, ConflictError) as error:
@@ -111,8 +111,8 @@ def save(sent: PostedForm, target: str) -> Response:
 def delete(sent: PostedForm, target: str) -> Response:
     """Delete an entry; its old versions stay."""
     chosen = _target(target)
-    profile = sent.memory.profile
-    outcome = profile.delete(sent.being_id, chosen, sent.text("key"))
+    entries = sent.memory.entries
+    outcome = entries.delete(sent.being_id, chosen, sent.text("key"))
     if not outcome.success:
         return _list_page(sent, chosen, problem=outcome.remark or "there is no such entry")
     return sent.redirect("profile", chosen.name, said="deleted")
@@ -149,11 +149,10 @@ def _here(target: Target) -> str:
 
 
 def _list_page(at: Visit, target: Target, *, problem: str = "") -> Response:
-    profile = at.memory.profile
     place = at.query.get("place", "")
     newest_first = target.keyed_by in ("id", "day")
     within = (None, place) if newest_first and place else (place or None, None)
-    page = profile.page(
+    page = at.memory.entries.page(
         at.being_id, target, keys_in=within, newest_first=newest_first, limit=_PAGE + 1
     )
     entries = [entry for entry in page.entries if entry.key != place or not place]
@@ -188,8 +187,8 @@ def _entry_page(
     problem: str = "",
     status: int = 200,
 ) -> Response:
-    profile = at.memory.profile
-    entry = profile.get(at.being_id, target, key) if key.strip() else None
+    entries = at.memory.entries
+    entry = entries.get(at.being_id, target, key) if key.strip() else None
     older = _versions(at.parts.table(), at.being_id, target, key) if key.strip() else []
     if entry is None and not older:
         raise NotFoundError("there is no such entry")

@@ -267,7 +267,7 @@ def _learned(
         if memory.at[:10] == today
     ]
     for target in _WRITTEN:
-        entries = services.memory.profile.page(being_id, target, limit=_ENTRIES).entries
+        entries = services.memory.entries.page(being_id, target, limit=_ENTRIES).entries
         learned += [
             Learned(
                 entry.updated_at,

@@ -12,7 +12,7 @@ from nacre.being.memory.model.types import Cluster
 from nacre.being.memory.search.candidates import Memory, MemoryReader
 from nacre.being.memory.services import MemoryServices
 from nacre.being.memory.store import targets
-from nacre.being.memory.store.entries import Entry
+from nacre.being.memory.store.entry_items import Entry
 from nacre.being.patrol.run.runs import Run, Runs
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.table import Table
@@ -57,7 +57,7 @@ def summarize(table: Table, services: MemoryServices, being_id: str) -> Summary:
     pending = memory.scenes.pending(being_id, limit=_RECENT).scenes
     scenes: dict[str, Kind] = dict.fromkeys((scene.scene_id for scene in pending), "scene")
     loose = [node for node in memory.nodes.in_cluster(being_id, None).nodes if node.is_living]
-    diary = memory.profile.page(being_id, targets.DIARY, newest_first=True, limit=1).entries
+    diary = memory.entries.page(being_id, targets.DIARY, newest_first=True, limit=1).entries
     return Summary(
         memories=sum(cluster.n_active for cluster in clusters),
         ungrouped=len(loose),
@@ -71,6 +71,6 @@ def summarize(table: Table, services: MemoryServices, being_id: str) -> Summary:
         days=count_in(meta, CLOCK),
         recent=tuple(MemoryReader(table).read(being_id, nodes)),
         waiting=tuple(MemoryReader(table).read(being_id, scenes)),
-        diary=memory.profile.with_text(being_id, targets.DIARY, diary[0]) if diary else None,
+        diary=memory.entries.with_text(being_id, targets.DIARY, diary[0]) if diary else None,
         last_run=next(iter(Runs(table).page(being_id, limit=1).runs), None),
     )

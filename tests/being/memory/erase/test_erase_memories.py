@@ -349,9 +349,9 @@ def words(kept: Keeper) -> TextEraser:
 def test_an_entry_goes_with_its_old_versions(
     kept: Keeper, words: TextEraser, residue: Residue
 ) -> None:
-    profile = kept.memory.profile
-    rule = profile.append(kept.id, PARTNER_RULES, "[manner] never mention the heist")
-    profile.update(kept.id, PARTNER_RULES, rule.key, "be silent about the heist")
+    entries = kept.memory.entries
+    rule = entries.append(kept.id, PARTNER_RULES, "[manner] never mention the heist")
+    entries.update(kept.id, PARTNER_RULES, rule.key, "be silent about the heist")
 
     erased = words.entry(kept.id, PARTNER_RULES, rule.key)
 
@@ -363,7 +363,7 @@ def test_an_entry_goes_with_its_old_versions(
 def test_a_long_entry_goes_with_the_text_that_is_kept_apart(
     kept: Keeper, words: TextEraser, residue: Residue
 ) -> None:
-    kept.memory.profile.append(kept.id, KNOWLEDGE, "heist " * 2000, key="Plan")
+    kept.memory.entries.append(kept.id, KNOWLEDGE, "heist " * 2000, key="Plan")
 
     words.entry(kept.id, KNOWLEDGE, "Plan")
 
@@ -373,7 +373,7 @@ def test_a_long_entry_goes_with_the_text_that_is_kept_apart(
 def test_a_note_is_gone_and_another_stays(
     kept: Keeper, words: TextEraser, residue: Residue
 ) -> None:
-    one, _ = (kept.memory.profile.append(kept.id, NOTES, text) for text in ("heist", "buy a net"))
+    one, _ = (kept.memory.entries.append(kept.id, NOTES, text) for text in ("heist", "buy a net"))
 
     erased = words.entry(kept.id, NOTES, one.key)
 
@@ -388,13 +388,13 @@ def test_what_has_to_be_there_loses_its_old_versions_only(
     kept: Keeper, words: TextEraser, residue: Residue
 ) -> None:
     for name in ("Mallory", "Pearl", "Mallory", "Opal"):
-        kept.memory.profile.update(kept.id, SOULS, "name", name)
+        kept.memory.entries.update(kept.id, SOULS, "name", name)
 
     erased = words.entry(kept.id, SOULS, "name")
 
     assert (erased.counts, erased.texts) == ({"version": 3}, ("Mallory", "Pearl"))
     assert left(residue, "Mallory") == []
-    assert kept.memory.profile.get(kept.id, SOULS, "name").text == "Opal"  # type: ignore[union-attr]  # it is there
+    assert kept.memory.entries.get(kept.id, SOULS, "name").text == "Opal"  # type: ignore[union-attr]  # it is there
 
 
 def test_messages_of_some_days_are_erased(

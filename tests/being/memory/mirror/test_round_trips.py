@@ -148,7 +148,7 @@ def changed(world: World, kind: str, which: int, text: str, rng: Random) -> bool
 def changed_being(world: World, which: int, text: str) -> bool:
     memory, id_ = world.kept.memory, world.kept.id
     if which % 3 == 0:
-        memory.profile.update(id_, KNOWLEDGE, "Pearls: how?", text)
+        memory.entries.update(id_, KNOWLEDGE, "Pearls: how?", text)
         return True
     if which % 3 == 1 and world.node(2).status != "hidden":
         memory.corrections.correct(id_, world.node(2).node_id, text, by="agent")

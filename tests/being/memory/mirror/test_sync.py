@@ -68,7 +68,7 @@ def new_world(laptop: Keeper, clock: StillClock) -> World:
     nodes = [a_node(number, cluster_id="c") for number in (1, 2, 3)]
     laptop.memory.nodes.add(laptop.id, nodes)
     laptop.memory.scenes.record(laptop.id, [scene_draft("Bob bought a net")], notes=["call Bob"])
-    laptop.memory.profile.update(laptop.id, KNOWLEDGE, "Pearls: how?", "Grain by grain.\n\nSlowly.")
+    laptop.memory.entries.update(laptop.id, KNOWLEDGE, "Pearls: how?", "Grain by grain.\n\nSlowly.")
     world = World(laptop, clock)
     world.sync()
     return world
@@ -209,7 +209,7 @@ def test_a_page_with_a_secret_in_its_name_is_refused_without_telling_it(world: W
 
 @pytest.mark.security
 def test_a_secret_that_the_being_has_already_stays_until_its_text_is_edited(world: World) -> None:
-    world.kept.memory.profile.update(world.kept.id, KNOWLEDGE, "Door", f"It opens with {KEY}.")
+    world.kept.memory.entries.update(world.kept.id, KNOWLEDGE, "Door", f"It opens with {KEY}.")
     world.sync()
     assert world.sync() == SyncResult()
     assert KEY in world.files.pages["Knowledge/Door.md"]
@@ -249,9 +249,9 @@ def test_a_deleted_entry_and_a_deleted_scene_leave_a_copy(world: World) -> None:
 def test_a_change_of_the_being_is_written(world: World) -> None:
     world.kept.memory.corrections.correct(world.kept.id, a_node(1).node_id, "Ann fed", by="agent")
     world.kept.memory.corrections.hide(world.kept.id, a_node(3).node_id, by="owner")
-    world.kept.memory.profile.update(world.kept.id, KNOWLEDGE, "Pearls: how?", "Fast.")
-    world.kept.memory.profile.delete(
-        world.kept.id, NOTES, world.kept.memory.profile.page(world.kept.id, NOTES).entries[0].key
+    world.kept.memory.entries.update(world.kept.id, KNOWLEDGE, "Pearls: how?", "Fast.")
+    world.kept.memory.entries.delete(
+        world.kept.id, NOTES, world.kept.memory.entries.page(world.kept.id, NOTES).entries[0].key
     )
 
     world.sync()

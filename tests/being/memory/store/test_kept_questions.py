@@ -230,7 +230,7 @@ def test_erasing_a_scene_a_note_or_a_message_erases_the_questions_that_quote_it(
     kept: Keeper, questions: KeptQuestions, clock: StillClock
 ) -> None:
     [scene] = kept.memory.scenes.record(kept.id, [scene_draft("Ann hid the Zirkon")]).scenes
-    note = kept.memory.profile.append(kept.id, NOTES, "the pearls are under the bed").key
+    note = kept.memory.entries.append(kept.id, NOTES, "the pearls are under the bed").key
     kept.memory.history.add(kept.id, [ChatMessage("user", "Where did I leave my keys?")])
     shown = KeptAnswer([FoundMemory.of(scene.scene_id, "scene", "line")], "none")
     ask(questions, kept.id, "what was hidden?", shown)

@@ -145,7 +145,7 @@ def test_notes_stay_untouched_by_whatever_happens_to_scenes(kept: Keeper) -> Non
     for other in stored(kept).values():
         consume(kept, other)
 
-    assert kept.memory.profile.get(kept.id, NOTES, note.key) == note
+    assert kept.memory.entries.get(kept.id, NOTES, note.key) == note
     assert note.text == "keep\nme 🐚"
 
 

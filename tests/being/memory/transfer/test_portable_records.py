@@ -179,14 +179,14 @@ def test_what_is_there_and_says_something_else_stays_and_is_named(
     full: Keeper, clock: StillClock
 ) -> None:
     content, _ = exported(full.table, full.beings, full.id, clock)
-    profile = full.memory.profile
-    profile.update(full.id, TARGETS["preferences"], "Key 'one' \"€\"", "changed since")
+    entries = full.memory.entries
+    entries.update(full.id, TARGETS["preferences"], "Key 'one' \"€\"", "changed since")
 
     outcome = imported(full.table, full.id, content, clock)
 
     assert outcome.kept == {"preferences": 1}
     assert outcome.kept_keys == ["preferences Key 'one' \"€\""]
-    entry = profile.get(full.id, TARGETS["preferences"], "Key 'one' \"€\"")
+    entry = entries.get(full.id, TARGETS["preferences"], "Key 'one' \"€\"")
     assert entry is not None
     assert entry.text == "changed since"
 
@@ -492,13 +492,13 @@ def test_a_write_between_reading_and_writing_is_not_overwritten(
         def transact(self, writes: Any, *, token: str | None = None) -> None:
             if not self.raced:
                 self.raced = True
-                full.memory.profile.update(target, TARGETS["souls"], "name", "Someone else")
+                full.memory.entries.update(target, TARGETS["souls"], "name", "Someone else")
             self.table.transact(writes, token=token)
 
     outcome = imported(Racing(full.table), target, content, clock)
 
     assert outcome.kept["souls"] == 1
-    entry = full.memory.profile.get(target, TARGETS["souls"], "name")
+    entry = full.memory.entries.get(target, TARGETS["souls"], "name")
     assert entry is not None
     assert entry.text == "Someone else"
 

@@ -10,7 +10,7 @@ from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_MESSAGES, count_in, counters, write_counted
 from nacre.being.memory.model.fields import checked_date, checked_name
 from nacre.being.memory.model.types import Conversation, Message, Scene
-from nacre.being.memory.store.entries import Entry, body_key, version_key
+from nacre.being.memory.store.entry_items import Entry, body_key, version_key
 from nacre.being.memory.store.kept_questions import erase_questions
 from nacre.being.memory.store.partitions import items_in
 from nacre.being.memory.store.retry import retry_on_conflict

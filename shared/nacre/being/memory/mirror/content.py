@@ -129,9 +129,9 @@ def _scenes(memory: Repositories, being_id: str) -> Iterator[Scene]:
 
 
 def _entries(memory: Repositories, being_id: str, target: Target) -> Iterator[Unit]:
-    for page in _pages(partial(memory.profile.page, being_id, target, limit=_PAGE)):
+    for page in _pages(partial(memory.entries.page, being_id, target, limit=_PAGE)):
         for entry in page.entries:
-            text = plain(memory.profile.with_text(being_id, target, entry).text or "")
+            text = plain(memory.entries.with_text(being_id, target, entry).text or "")
             title = " ".join(text.split())[:50] if target is NOTES else entry.key
             yield Unit(entry_name(target, entry.key), text, title)
 

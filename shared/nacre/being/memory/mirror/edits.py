@@ -60,16 +60,16 @@ class MirrorEdits:
                 if name.startswith(prefix) and unit.text == edit.text:
                     return name
             return entry_name(
-                target, self.memory.profile.append(self.being_id, target, edit.text).key
+                target, self.memory.entries.append(self.being_id, target, edit.text).key
             )
-        key = self.memory.profile.update(self.being_id, target, title, edit.text).key
+        key = self.memory.entries.update(self.being_id, target, title, edit.text).key
         return entry_name(target, key)
 
     def correct(self, edit: Edit, replacing_id: str) -> None:
         """Replace the text of a memory or an entry; a waiting scene gets another id."""
         if is_entry(edit.name):
             target, key = _entry(edit.name)
-            self.memory.profile.update(self.being_id, target, key, edit.text)
+            self.memory.entries.update(self.being_id, target, key, edit.text)
         elif is_scene(edit.name):
             self._replace_scene(edit, replacing_id)
         else:
@@ -79,7 +79,7 @@ class MirrorEdits:
         """Hide a memory; delete an entry, or a scene that no patrol has taken."""
         if is_entry(edit.name):
             target, key = _entry(edit.name)
-            outcome = self.memory.profile.delete(self.being_id, target, key)
+            outcome = self.memory.entries.delete(self.being_id, target, key)
             if not outcome.success and outcome.remark and "can be replaced" in outcome.remark:
                 raise InvalidInputError(outcome.remark)
         elif is_scene(edit.name):

@@ -20,10 +20,10 @@ from nacre.being.memory.search.recent_memories import (
 )
 from nacre.being.memory.store import targets
 from nacre.being.memory.store.clusters import Clusters
-from nacre.being.memory.store.entries import Entry
+from nacre.being.memory.store.entries import Entries
+from nacre.being.memory.store.entry_items import Entry
 from nacre.being.memory.store.letters import TRUST, Letter, Letters
 from nacre.being.memory.store.nodes import Nodes
-from nacre.being.memory.store.profile import Profile
 from nacre.being.memory.store.relations import Relations
 from nacre.being.memory.store.targets import SOUL_FIELDS, Target, parse_rule
 from nacre.being.memory.text.memory_text import one_line, scene_line, shown_line
@@ -55,7 +55,7 @@ class ContextBlocks:
     """Composes the blocks of a Being."""
 
     beings: Beings
-    profile: Profile
+    entries: Entries
     relations: Relations
     letters: Letters
     nodes: Nodes
@@ -95,12 +95,12 @@ class ContextBlocks:
         """Return the key and the preview of every note."""
         return [
             (entry.key, entry.preview)
-            for entry in self.profile.page(being_id, targets.NOTES).entries
+            for entry in self.entries.page(being_id, targets.NOTES).entries
         ]
 
     def note(self, being_id: str, key: str) -> str | None:
         """Return the text of a note, or None."""
-        entry = self.profile.get(being_id, targets.NOTES, key)
+        entry = self.entries.get(being_id, targets.NOTES, key)
         return None if entry is None else entry.text
 
     def soul(self, being_id: str) -> dict[str, str]:
@@ -142,7 +142,7 @@ class ContextBlocks:
     def _snapshot(self, being_id: str, newest: NewestMemories, collected: set[Origin]) -> str:
         today = self.clock().date()
         days = (f"{today - timedelta(days=CONTEXT_DIARY_DAYS - 1)}", f"{today}")
-        diary = self.profile.page(being_id, targets.DIARY, keys_in=days).entries
+        diary = self.entries.page(being_id, targets.DIARY, keys_in=days).entries
         relations = self.relations.page(being_id).relations
         clusters = self.clusters.weightiest(being_id, limit=CONTEXT_CLUSTERS)
         waiting = self._waiting(newest, CONTEXT_CLUSTERS - len(clusters), collected)
@@ -242,7 +242,7 @@ class ContextBlocks:
         """Return the entries, with as many of their long texts as a block can hold."""
         room = CONTEXT_SNAPSHOT_BYTES
         entries = []
-        for entry in self.profile.page(being_id, target).entries:
+        for entry in self.entries.page(being_id, target).entries:
             if entry.text is None and entry.size <= room:
                 room -= entry.size
                 entries.append(self._with_text(being_id, target, entry))
@@ -251,7 +251,7 @@ class ContextBlocks:
         return entries
 
     def _with_text(self, being_id: str, target: Target, entry: Entry) -> Entry:
-        return self.profile.with_text(being_id, target, entry)
+        return self.entries.with_text(being_id, target, entry)
 
 
 def _guidance(stability: str, text: str, hint: str) -> dict[str, Any]:

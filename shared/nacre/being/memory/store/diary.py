@@ -4,9 +4,9 @@ from collections.abc import Collection
 from random import Random
 
 from nacre.being.memory.model import keys
-from nacre.being.memory.store.entries import Entry
+from nacre.being.memory.store.entries import Entries
+from nacre.being.memory.store.entry_items import Entry
 from nacre.being.memory.store.partitions import items_in
-from nacre.being.memory.store.profile import Profile
 from nacre.being.memory.store.targets import DIARY
 from nacre.core.clock import Clock
 from nacre.ports.items.schema import ItemSchema
@@ -57,9 +57,9 @@ def erase_written(
     table.delete(think_key(being_id))
     if not run_ids:
         return
-    profile = Profile(table, clock=clock, rng=rng)
+    entries = Entries(table, clock=clock, rng=rng)
     heads = tuple(head_of(run_id) for run_id in run_ids)
     for item in items_in(table, keys.home(being_id), Range(prefix=DIARY.prefix)):
-        day = profile.with_text(being_id, DIARY, Entry.from_item(item))
+        day = entries.with_text(being_id, DIARY, Entry.from_item(item))
         if any(head in (day.text or "") for head in heads):
-            profile.revise(being_id, DIARY, day.key, lambda text: without_runs(text, run_ids))
+            entries.revise(being_id, DIARY, day.key, lambda text: without_runs(text, run_ids))

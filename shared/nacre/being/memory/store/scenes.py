@@ -9,9 +9,9 @@ from nacre.being.memory.model.counters import PENDING_SCENES, write_counted
 from nacre.being.memory.model.fields import checked_name, checked_scene_text
 from nacre.being.memory.model.lineage import class_of, origins_of, stored_origins
 from nacre.being.memory.model.types import Scene, SceneDraft, SceneText, least_trusted, moment
-from nacre.being.memory.store.entries import Entry
+from nacre.being.memory.store.entries import Entries
+from nacre.being.memory.store.entry_items import Entry
 from nacre.being.memory.store.partitions import records_by_id
-from nacre.being.memory.store.profile import Profile
 from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.store.targets import NOTES
 from nacre.being.memory.text.searchable_text import SearchIndex, searchable
@@ -53,11 +53,11 @@ class Scenes:
     """Records, replaces and lists scenes."""
 
     def __init__(
-        self, table: Table, index: SearchIndex, profile: Profile, *, clock: Clock, rng: Random
+        self, table: Table, index: SearchIndex, entries: Entries, *, clock: Clock, rng: Random
     ) -> None:
         self._table = table
         self._index = index
-        self._profile = profile
+        self._entries = entries
         self._clock = clock
         self._rng = rng
 
@@ -124,7 +124,7 @@ class Scenes:
         given_ids = [*replaced, *(draft.scene_id for draft in drafts if draft.scene_id is not None)]
         step = _Step(scenes, (), [], replaced, given_ids)
         if notes:
-            entries, note_writes = self._profile.new_entries(being_id, NOTES, list(notes), "notes")
+            entries, note_writes = self._entries.new_entries(being_id, NOTES, list(notes), "notes")
             step = replace(step, notes=tuple(entries), note_writes=note_writes)
         return retry_on_conflict(lambda: self._record(being_id, step))
 

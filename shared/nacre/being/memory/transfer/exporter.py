@@ -9,7 +9,7 @@ from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import counters
 from nacre.being.memory.model.records import attributes_of
 from nacre.being.memory.model.types import Node
-from nacre.being.memory.store.entries import Entry, body_key, is_stored_apart
+from nacre.being.memory.store.entry_items import Entry, body_key, is_stored_apart
 from nacre.being.memory.store.evidence import whole_nodes
 from nacre.being.memory.store.recall_log import counted_nodes
 from nacre.being.memory.transfer.portable_records import (

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from nacre.being.memory.model.fields import checked_name, checked_text, cleaned_text, name_key
 from nacre.being.memory.model.records import attributes_of
 from nacre.being.memory.model.types import Relation, SceneDraft, moment
-from nacre.being.memory.store.entries import Entry, new_entry
+from nacre.being.memory.store.entry_items import Entry, new_entry
 from nacre.being.memory.store.scenes import checked_scene
 from nacre.being.memory.text.text_blocks import shortened
 from nacre.being.memory.transfer.portable_records import Record

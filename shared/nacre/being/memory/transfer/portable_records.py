@@ -35,7 +35,7 @@ from nacre.being.memory.model.types import (
     least_trusted,
 )
 from nacre.being.memory.model.wordings import earlier_versions, wordings_of
-from nacre.being.memory.store.entries import Entry
+from nacre.being.memory.store.entry_items import Entry
 from nacre.being.memory.store.letters import Letter
 from nacre.being.memory.store.targets import TARGETS, Target
 from nacre.being.memory.transfer.record_shape import checked_record

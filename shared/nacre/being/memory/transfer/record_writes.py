@@ -13,7 +13,7 @@ from nacre.being.memory.model.types import (
     Scene,
     StoredRecord,
 )
-from nacre.being.memory.store.entries import Entry, entry_writes
+from nacre.being.memory.store.entry_items import Entry, entry_writes
 from nacre.being.memory.store.event_nodes import event_note_writes
 from nacre.being.memory.store.evidence import IN_ITEM, MOST, node_writes
 from nacre.being.memory.store.relations import CAPS as RELATION_CAPS

@@ -7,7 +7,7 @@ from random import Random
 
 from nacre.being.memory.model.types import Scene
 from nacre.being.memory.store.diary import THINK, head_of, paragraph_of, think_key
-from nacre.being.memory.store.profile import Profile
+from nacre.being.memory.store.entries import Entries
 from nacre.being.memory.store.targets import DIARY
 from nacre.being.patrol.run.context import RunContext
 from nacre.core.errors import InvalidInputError
@@ -71,12 +71,12 @@ def _plan(context: RunContext, scenes: Sequence[Scene]) -> None:
 
 def _append_to_diary(context: RunContext, text: str) -> str | None:
     now = datetime.fromisoformat(context.run.now)
-    profile = Profile(context.table, clock=lambda: now, rng=Random(0))  # noqa: S311  makes no ids
+    entries = Entries(context.table, clock=lambda: now, rng=Random(0))  # noqa: S311  makes no ids
     try:
         paragraph = paragraph_of(context.run.run_id, text)
         # An earlier attempt at this run, or a slow worker, may have written it already.
         head = head_of(context.run.run_id)
-        profile.append(context.being_id, DIARY, paragraph, key=context.run.today, unless=head)
+        entries.append(context.being_id, DIARY, paragraph, key=context.run.today, unless=head)
     except InvalidInputError as error:
         return f"diary: {error}"
     return None
