@@ -1,4 +1,4 @@
-"""Rate limits: counters in the item store, so that a restart does not reset them.
+"""Rate limits of sign-ins, registrations and token requests, which a restart does not reset.
 
 Time is divided into windows that start at multiples of their length, alike in every process.
 """

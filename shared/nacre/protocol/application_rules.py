@@ -1,4 +1,7 @@
-"""The decisions that the protocol leaves to the application."""
+"""Rules of the application for the protocol: who may call what, and how errors read.
+
+`faces.mcp_endpoint` implements them with the scopes in `access.scopes`.
+"""
 
 from typing import Protocol
 

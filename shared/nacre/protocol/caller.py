@@ -1,4 +1,4 @@
-"""The sender of a request, and the client that sends it."""
+"""The caller of a request: its principal, its client, and what that client was shown."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

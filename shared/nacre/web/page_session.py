@@ -1,4 +1,4 @@
-"""Sessions of pages: the cookie, and the check that a form comes from the owner's session."""
+"""Sessions of pages: the cookie, and the check that a form is the owner's own (CSRF)."""
 
 import hmac
 import secrets

@@ -1,4 +1,6 @@
 """Vector search in memory: exact nearest vectors, and BM25 over terms.
 
-The SQLite index and the index over DynamoDB items both use it.
+`point_matrix` searches the points of one Being, with `postings` for the terms; SQLite's index uses
+it, too. On AWS, `file_vectors` reads the points from a file for each Being, and `item_vectors`
+from the items.
 """

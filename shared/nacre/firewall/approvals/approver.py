@@ -1,4 +1,4 @@
-"""The request for an approval, and the possible answers to it."""
+"""The interface for approvals: a request about one call, and its possible outcomes."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
