@@ -6,7 +6,7 @@ OWN = "nacre"
 def is_own(name: str) -> bool:
     """Tell whether a server's name is our own, or is read as it."""
     if not name.isascii():
-        # Names that are not plain are rare; a function that has just started needs none of it.
+        # Such names are rare, and the start of a function should not pay for this import.
         import unicodedata  # noqa: PLC0415
 
         folded = unicodedata.normalize("NFKC", name)

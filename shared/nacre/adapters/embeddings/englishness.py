@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-# The part of English words among the pieces of a text: other languages fall into more pieces.
+# Shares of English letters below and above which a text is surely foreign or surely English.
+# Words of other languages fall into more pieces.
 _FOREIGN = 0.65
 _ENGLISH = 0.8
 
 
 def englishness(words: Sequence[str], pieces: int) -> float:
-    """Return from 0 to 1 how much a text is English, by the number of its pieces in the table.
+    """Return the English share of a text, from 0 to 1, by the number of its pieces in the table.
 
     `words` are those of `bert_words`. English words are mostly one piece each; words of other
     languages are cut into several, or have letters that the table hardly knows.
@@ -18,7 +19,9 @@ def englishness(words: Sequence[str], pieces: int) -> float:
         english = letters
     else:
         english = sum(map(str.isalnum, filter(str.isascii, words)))
-    further = max(0, pieces - len(words))  # pieces that continue a word
+    continuations = max(0, pieces - len(words))  # pieces that continue a word
     if not letters:
         return 0.0
-    return min(1.0, max(0.0, (english / (letters + further) - _FOREIGN) / (_ENGLISH - _FOREIGN)))
+    return min(
+        1.0, max(0.0, (english / (letters + continuations) - _FOREIGN) / (_ENGLISH - _FOREIGN))
+    )

@@ -7,7 +7,7 @@ from functools import lru_cache
 WORD_START = "\u2581"  # SentencePiece's sign for the blank before a word
 UNKNOWN = -1
 _CACHED_WORDS = 30_000
-_CACHED_LENGTH = 24  # longer words are sentences without blanks, which do not recur
+_CACHED_LENGTH = 24  # longer ones are sentences without spaces, which do not recur
 
 
 class LikeliestPieces:

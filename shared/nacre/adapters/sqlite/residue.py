@@ -22,7 +22,7 @@ class SqliteResidue:
         self._database = database
 
     def find(self, needles: Sequence[str]) -> Iterator[Trace]:
-        """Yield every row that holds one of these texts; without any, the files that do."""
+        """Yield each row that holds one of these texts, or if there is none, the files that do."""
         forms = _forms(needles)
         is_any = False
         with self._database.read() as connection:

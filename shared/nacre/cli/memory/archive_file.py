@@ -30,7 +30,7 @@ _DAMAGE = (ValueError, LookupError, OverflowError, struct.error)
 
 
 def is_archive(path: Path) -> bool:
-    """Return whether a file is a zip, a damaged one included."""
+    """Return whether a file is a zip, even a damaged one."""
     try:
         return zipfile.is_zipfile(path)
     except (zipfile.BadZipFile, *_DAMAGE):
@@ -56,7 +56,7 @@ def unreadable_packing(path: Path) -> str | None:
 
 
 def archives_in(names: Iterable[str]) -> list[str]:
-    """Return the names that are those of archives."""
+    """Return the names that end like those of archives."""
     return [name for name in names if name.lower().endswith(_ARCHIVE_ENDINGS)]
 
 

@@ -53,7 +53,7 @@ def on(*, place: Place) -> None:
 @click.option("--erase", is_flag=True, help="Erase the questions that are kept, too.")
 @being_options
 def off(*, erase: bool, place: Place) -> None:
-    """Keep no more questions."""
+    """Stop keeping questions."""
     home, being = place.open_being()
     if not erase:
         _kept(home).switch(being.being_id, on=False)
@@ -150,9 +150,9 @@ def mark(question_id: str, judgement: str, *, place: Place) -> None:
 def run(assignments: tuple[str, ...], *, strict: bool, as_json: bool, place: Place) -> int:
     """Ask all kept questions again, and show the answers that changed, the worst first.
 
-    Without --set, the answers of now are compared with those that were kept. With --set, those of
-    the changed settings are compared with those of now too, on the same memories. Both work on a
-    copy in memory: no recall is counted, and neither memories nor the index change.
+    Without --set, the current answers are compared with those that were kept. With --set, those of
+    the changed settings are also compared with the current ones, on the same memories. Both work
+    on a copy in memory: no recall is counted, and neither memories nor the index change.
     """
     from nacre.wiring.features.evaluation import changed_settings
 
@@ -202,7 +202,7 @@ class _Report:
         return any(change.loses_good for change in changes)
 
     def compare_with_kept(self) -> None:
-        """Compare the answers of now with those that were kept."""
+        """Compare the current answers with those that were kept."""
         from nacre.being.memory.evaluation.answer_changes import worst_first
         from nacre.being.memory.evaluation.memory_changes import since_kept
 
@@ -224,7 +224,7 @@ class _Report:
         self._since = [change for change in self._since if not change.question.is_cut]
 
     def compare_with(self, settings: "Settings", assignments: tuple[str, ...]) -> None:
-        """Compare the answers of other settings with those of now."""
+        """Compare the answers of other settings with the current ones."""
         from nacre.being.memory.evaluation.answer_changes import AnswerChange, worst_first
 
         self._assignments = assignments

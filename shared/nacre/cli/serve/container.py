@@ -1,4 +1,4 @@
-"""`nacre serve --container`: what else a server in a container needs."""
+"""`nacre serve --container`: the checks and answers that only a container needs."""
 
 import json
 import re

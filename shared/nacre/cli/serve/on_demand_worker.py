@@ -50,9 +50,8 @@ class OnDemandWorker:
 
     def _start_once(self) -> None:
         with self._lock:
-            if (
-                self._starter is None
-            ):  # in a thread, so that the call that sent the job does not wait
+            if self._starter is None:
+                # In a thread, so that the call that sent the job does not wait.
                 self._starter = threading.Thread(target=self._start, name="nacre-work")
                 self._starter.start()
 

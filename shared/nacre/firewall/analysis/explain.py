@@ -114,7 +114,7 @@ def explain(policy: Policy, subject: Subject, where: Surroundings = NOWHERE) -> 
 
 
 def _otherwise(engine: Engine, subject: Subject, decision: Decision) -> Iterator[str]:
-    """Yield the decisions that differ for callers that have received something else."""
+    """Yield the different decisions about callers that have received something else."""
     if not engine.reads_origins(subject.kind, subject.name, subject.server):
         return
     seen = {(decision.action, decision.rule)}

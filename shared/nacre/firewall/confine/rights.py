@@ -40,8 +40,8 @@ class Port:
 class Rights:
     """Everything that a process may do with files and the network.
 
-    `unsaid` are parts of the policy that a kernel cannot express, `gaps` the accepted names of
-    `GAPS`.
+    `unsaid` are parts of the policy that a kernel cannot express, `gaps` the gaps that the owner
+    has accepted, by their names in `GAPS`.
     """
 
     roots: tuple[Root, ...] = ()

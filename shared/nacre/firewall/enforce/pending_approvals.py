@@ -112,10 +112,8 @@ class HeldMessages:
         return releases
 
     def _released(self, message: _HeldMessage, ruling: Ruling) -> Release | None:
-        wire, side = (
-            message.wire,
-            (self._conversation.up if message.to == "server" else self._conversation.down),
-        )
+        wire = message.wire
+        side = self._conversation.up if message.to == "server" else self._conversation.down
         assert wire.id is not None
         match ruling:
             case Pending():

@@ -86,8 +86,8 @@ class Fetcher:
     ) -> None:
         """Ask these servers, all at once; wait for the unknown ones.
 
-        A server is waited for GATHER_SECONDS from when it was first asked, and not once for each
-        list. On a stack, which has no background, those that are due are waited for, too.
+        The wait ends GATHER_SECONDS after a server was first asked, however many lists it has. A
+        stack has no background work, so it also waits for those that are due.
         """
         if self._is_stack and servers:
             self._claim([server.config.name for server in servers])

@@ -24,7 +24,7 @@ _BATCH = 16  # texts, between two looks at the clock
 
 
 class ToolVectors:
-    """The vectors of texts, by one embedder. Threads may share it."""
+    """The vectors that one embedder gives texts. Threads may share it."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ToolVectors:
         return complete if len(complete) == len(texts) else None
 
     def fill(self, texts: Sequence[str], seconds: float) -> None:
-        """Load or compute missing vectors for so many seconds, and store the new ones.
+        """Load or compute missing vectors for at most this time, and store the new ones.
 
         When the embedder or the store fails, they stay missing.
         """

@@ -37,7 +37,7 @@ _TEXTS = (
 )
 _OWN = (
     *("command", "args", "env", "cwd", "type", "transport", "url", "headers", "disabled"),
-    "trusted",  # not among those that a slip is compared with: Gemini CLI has a key "trust"
+    "trusted",  # unlike the keys below, not suggested for a misspelt one: Gemini CLI has "trust"
     *("httpUrl", "serverUrl", "allowed_tools", "disallowed_tools", "read_tools"),
     *("timeout_seconds", "open_seconds", "keep_alive_seconds", "concurrency", "offers", "base"),
     *("oauth", "confine", "client_cert", "client_key", "tasks"),
@@ -57,7 +57,7 @@ class OAuthClient:
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """A program gets no more rights than the rules name, and these beside them."""
+    """The rights that a confined program gets in addition to those that the rules name."""
 
     connect: tuple[int, ...] = ()
     read: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ _EVERYTHING = f"{READ} {WRITE}"
 
 
 def metadata_url(base_url: str, *, part: str | None = None) -> str:
-    """Return where the metadata of the MCP endpoint lives; its `part` has been checked."""
+    """Return the URL of the MCP endpoint's metadata; its `part` has been checked."""
     return resource_of(f"{base_url.rstrip('/')}{WELL_KNOWN}", part)
 
 

@@ -1,4 +1,4 @@
-"""Under which address a caller reaches this server: the name of its issuer and its resources."""
+"""The address of this server for its caller, from which issuer and resources get their names."""
 
 import re
 from functools import lru_cache
@@ -18,7 +18,7 @@ _LAST_PORT = 65535
 def base_of(host: str, *, public_url: str, scheme: str) -> str | None:
     """Return the address without a slash: the public one, or the one that was called.
 
-    None where the Host header is no name; whether it is one of ours, others have checked.
+    None if the Host header is not a name. Its caller has checked whether it is one of ours.
     """
     if public_url:
         return public_url
@@ -32,7 +32,7 @@ def _is_authority(text: str) -> bool:
         return False
     if match[1] is None:
         return True
-    from ipaddress import IPv6Address  # noqa: PLC0415 - nearly everybody is called by a name
+    from ipaddress import IPv6Address  # noqa: PLC0415 - most servers are called by a name
 
     try:
         IPv6Address(match[1])

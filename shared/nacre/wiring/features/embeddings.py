@@ -75,16 +75,16 @@ def builtin_embedder(emb_id: str) -> Embedder | None:
 
 
 def gives_way(emb_id: str, configured: str) -> bool:
-    """Return whether the index of an embedding is rebuilt without being asked.
+    """Return whether the index of an embedding is rebuilt automatically.
 
     A built-in one gives way to the default, which has changed since version 0.1.0, and to
     `builtin-best`. Endpoints and folders cost money or time, so only the owner changes to or from
     them, and to a table.
     """
-    by_itself = {BUILTIN[DEFAULT].emb_id, BEST.emb_id}
+    automatic = {BUILTIN[DEFAULT].emb_id, BEST.emb_id}
     return (
         emb_id != configured
-        and configured in by_itself
+        and configured in automatic
         and emb_id in {kind.emb_id for kind in BUILTIN.values()}
     )
 

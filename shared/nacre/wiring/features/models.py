@@ -1,6 +1,6 @@
 """The language model that a key belongs to, and the budget of each Being.
 
-Nothing of openai is loaded before the first question.
+The package openai is loaded with the first question.
 """
 
 from collections.abc import Callable, Mapping

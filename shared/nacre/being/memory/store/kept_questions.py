@@ -224,7 +224,7 @@ class KeptQuestions:
         )
 
     def erase_all(self, being_id: str) -> int:
-        """Keep no more questions, and erase those that are kept; return how many."""
+        """Stop keeping questions, and erase those that are kept; return how many."""
         self.switch(being_id, on=False)
         places = [Key.of(item) for item in items_in(self._table, keys.questions(being_id))]
         return sum(

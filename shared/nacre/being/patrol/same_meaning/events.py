@@ -54,7 +54,7 @@ def _with_on(words: Sentence) -> Sentence:
 
 
 def _halves(words: Sentence) -> Iterator[frozenset[Sentence]]:
-    """Yield the two clauses of "Ann likes tea and Bob likes coffee", which tell no sequence."""
+    """Yield the clauses of "Ann likes tea and Bob likes coffee", whose order says nothing."""
     for place, word in enumerate(words):
         if word not in ("and", ";", ","):
             continue
@@ -82,7 +82,7 @@ def _is_lasting(words: Sentence) -> bool:
 
 
 def _framings(words: Sentence) -> Iterator[tuple[frozenset[Sentence], Sentence]]:
-    """Yield the words of a main clause, behind the units that stand around it."""
+    """Yield each reading: the units that stand around a main clause, and its words."""
     for fronts, after in _fronts(words):
         for tails, body in _tails(after):
             outer = (*fronts, *tails)
@@ -139,8 +139,9 @@ def _only_end(words: Sentence) -> int:
             continue
         if any(main_clause(body) is not None for _, body in _tails(words[place:])):
             ends.append(place)
-            is_set = words[place] in ev.DETERMINERS
-            phrase_end = noun_phrase(words, place) if is_set and len(ends) == 1 else phrase_end
+            has_article = words[place] in ev.DETERMINERS
+            if has_article and len(ends) == 1:
+                phrase_end = noun_phrase(words, place)
     if len(ends) != 1:
         return 0
     end = ends[0]
@@ -227,7 +228,7 @@ def _may_stand_beside(unit: Sentence, clause: MainClause) -> bool:
 def _may_have_purpose(unit: Sentence, clause: MainClause) -> bool:
     """Return whether "to" and a verb can only be the purpose of the subject.
 
-    Beside another object it may be what that one does ("paid Bob to leave") or is for ("a book to
+    After an object, it may be what the object does ("paid Bob to leave") or is for ("a book to
     read").
     """
     body = clause.words

@@ -17,7 +17,7 @@ from nacre.text.analysis import STOP_WORDS, terms
 _PHRASES = 2  # in a label
 _WORDS = 3  # in a phrase
 _SHORTEST = 4  # letters of a word of an alphabet; shorter ones are articles in most languages
-_COMMON = 0.2  # of all memories: a word that more of the others have is no subject
+_COMMON = 0.2  # of all memories; a word that more of the others have is not a subject
 _SPACELESS = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 # In Japanese, runs of kanji or of katakana are words; hiragana joins them.
 _RUNS = re.compile("[\u4e00-\u9fff\u3400-\u4dbf\u3005]{2,8}|[\u30a1-\u30fa\u30fc]{2,12}")
@@ -25,10 +25,10 @@ _BREAKS = re.compile(
     r"[.,;:!?()\[\]\"/|\u00ab\u00bb\u2013\u2014\u201c-\u201e\u2026"
     r"\u3001\u3002\u300c\u300d\uff01\uff1f]+|\s-\s"
 )
-_FEW = 2  # members; of more, a phrase has to be in two
-_LONGER = 0.3  # by so much another word makes a phrase better
-_NAME = 1.2  # a phrase that begins with a capital is better by this factor
-_KEPT = 0.75  # of the best score: a label so good is kept
+_FEW = 2  # members; in a larger cluster, a phrase must be in two of them
+_LONGER = 0.3  # added to the factor of a phrase for each further word
+_NAME = 1.2  # the factor of a phrase that begins with a capital
+_KEPT = 0.75  # of the best score; an earlier label that reaches it is kept
 _LONGEST = 60  # characters of a label
 
 # Words of four letters and more that say nothing, in languages without a list of stop words.
@@ -99,7 +99,7 @@ def label_of(
 
 
 def _score(key: tuple[str, ...], phrase: str, count: int, background: Background) -> float:
-    """Return how good a phrase is: frequent here, rare elsewhere, rather a name or two words."""
+    """Return the score of a phrase: frequent here, rare elsewhere, a name or several words."""
     elsewhere = [max(0, background.frequency(term) - count) for term in key]
     if max(elsewhere) > max(_COMMON * background.count, count):
         return 0.0

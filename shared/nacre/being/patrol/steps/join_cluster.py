@@ -1,4 +1,4 @@
-"""A memory joins a cluster, or begins a new one."""
+"""The writes with which a memory joins a cluster, or begins a new one."""
 
 import uuid
 from collections.abc import Mapping, Sequence
