@@ -19,6 +19,7 @@ from nacre.protocol.context import Context
 from nacre.protocol.holder import holder_of
 from nacre.sdk.result import TextContent, ToolResult
 from nacre.sdk.schema.field import Field
+from nacre.sdk.tool import Tool
 from nacre.sdk.tool_server import ToolServer
 from nacre.web.templates import templates
 
@@ -47,7 +48,12 @@ class ViewParts:
 def view_server(parts: ViewParts) -> ToolServer:
     """Return the server of the tools."""
     server = ToolServer("nacre", "")
+    for tool in (_show_map(parts), _show_memory(parts), _show_approvals(parts)):
+        server.register_tool(tool.closed())
+    return server
 
+
+def _show_map(parts: ViewParts) -> Tool:
     @memory_tool(name="show_map", read_only=True, idempotent=True)
     async def show_map(
         cluster_id: Annotated[str | None, Field(description="Omit for the whole map")] = None,
@@ -81,6 +87,10 @@ def view_server(parts: ViewParts) -> ToolServer:
             captions=captions(drawing),
         )
 
+    return show_map
+
+
+def _show_memory(parts: ViewParts) -> Tool:
     @memory_tool(name="show_memory", read_only=True, idempotent=True)
     async def show_memory(
         node_id: Annotated[str, Field(description="The memory")], *, context: Context
@@ -106,6 +116,10 @@ def view_server(parts: ViewParts) -> ToolServer:
             address=parts.address(),
         )
 
+    return show_memory
+
+
+def _show_approvals(parts: ViewParts) -> Tool:
     @memory_tool(name="show_approvals", read_only=True, idempotent=True)
     async def show_approvals(context: Context) -> ToolResult:
         """Show the user which calls of this client wait for the owner's approval."""
@@ -116,9 +130,7 @@ def view_server(parts: ViewParts) -> ToolServer:
         text = "\n".join(map(_case_text, waiting)) or "No calls of this client wait for approval."
         return _result(text, "approvals_view.html", waiting=waiting, address=parts.address())
 
-    for tool in (show_map, show_memory, show_approvals):
-        server.register_tool(tool.closed())
-    return server
+    return show_approvals
 
 
 def _case_text(case: Case) -> str:

@@ -182,15 +182,8 @@ class KeptQuestions:
             stored = self._table.get(place)
             if stored is None:
                 writes = self._first(being_id, item)
-            elif "mark" in stored:
-                one_more = Update(place, Change(add={"times": 1}), Present("mark"))
-                writes = [_keeping(being_id), one_more]
             else:
-                renewed = Change(set=attributes, add={"times": 1})
-                writes = [
-                    _keeping(being_id),
-                    Update(place, renewed, Every((Present(), Absent("mark")))),
-                ]
+                writes = [_keeping(being_id), _asked_again(place, stored, attributes)]
             if not writes:
                 return
             try:
@@ -284,6 +277,14 @@ def _remove(table: Table, being_id: str, places: Sequence[Key]) -> int:
 
 def _keeping(being_id: str) -> Check:
     return Check(keys.meta(being_id), _KEEPS)
+
+
+def _asked_again(place: Key, stored: Item, attributes: Item) -> Update:
+    """Return the write for a question that is kept already; a mark keeps its answer as it is."""
+    if "mark" in stored:
+        return Update(place, Change(add={"times": 1}), Present("mark"))
+    renewed = Change(set=attributes, add={"times": 1})
+    return Update(place, renewed, Every((Present(), Absent("mark"))))
 
 
 def _place(being_id: str, hit: FoundMemory) -> Key:
