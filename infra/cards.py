@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np  # noqa: TID253  a program of its own, which no feature imports
 
 from nacre.adapters.embeddings.builtin_models import BUILTIN
-from nacre.being.memory.search.question_vectors import without_question
+from nacre.being.memory.search.questions import without_question
 from nacre.ports.vectors.embedder import Cosines, Embedder
 from nacre.wiring.features.embeddings import embedders
 from nacre.wiring.settings import Settings

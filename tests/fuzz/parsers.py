@@ -258,7 +258,7 @@ NOT_FUZZED: Mapping[str, str] = {
     "wiring.laptop": "composes features, and no YAML",
     "wiring.proxy": "composes features, and no YAML",
     "being.memory.model.wordings": "what this store wrote",
-    "being.memory.search.question_vectors": "directions that ship with the package",
+    "being.memory.search.questions": "directions that ship with the package",
     "being.memory.search.recall_cards": "directions that ship with the package",
     "being.tools.writing_tools": "one argument, a list of ids, by the standard library",
     "firewall.enforce.large_calls": "what this server's own helper process writes",

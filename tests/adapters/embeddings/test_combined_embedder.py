@@ -7,9 +7,8 @@ from nacre.adapters.embeddings.builtin_models import BEST, ENCODER
 from nacre.adapters.embeddings.combined_embedder import CombinedEmbedder
 from nacre.adapters.embeddings.english_encoder import EnglishEncoder
 from nacre.adapters.embeddings.english_session import with_onnxruntime
-from nacre.adapters.embeddings.englishness import englishness
 from nacre.adapters.embeddings.multilingual_encoder import MultilingualEncoder
-from nacre.adapters.embeddings.static_embedder import StaticEmbedder, StaticTable
+from nacre.adapters.embeddings.static_embedder import StaticEmbedder, StaticTable, englishness
 from nacre.adapters.embeddings.vector_rules import Floats, units
 from nacre.adapters.embeddings.word_pieces import bert_words
 

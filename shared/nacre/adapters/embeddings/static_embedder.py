@@ -15,7 +15,6 @@ import numpy as np
 
 import nacre_tables
 from nacre.adapters.embeddings.builtin_models import Pieces, TableKind
-from nacre.adapters.embeddings.englishness import englishness
 from nacre.adapters.embeddings.vector_rules import Floats, embeddable, packed
 from nacre.adapters.embeddings.word_pieces import WordPieces, bert_words
 from nacre.core.bounded_cache import BoundedCache
@@ -27,6 +26,10 @@ _QUERY_PIECES = 64  # of one query in MaxSim; more do not improve the ranking
 _HALF = 32  # pieces in half a passage
 _FLAT_PIECES = 16_384  # of all texts compared at once: at most 4 MB for a query of 64 pieces
 _OTHER_LANGUAGE = 0.5  # difference in englishness from which two texts share no language
+# Shares of English letters below and above which a text is surely foreign or surely English.
+# Words of other languages fall into more pieces.
+_FOREIGN = 0.65
+_ENGLISH = 0.8
 _CACHED_TEXTS = 8192  # candidates recur with later queries; about 5 MB of short notes
 _CACHED_LENGTH = 500  # longer texts are not cached
 
@@ -207,3 +210,22 @@ def _distinct(rows: Rows) -> Rows:
     ordered = np.sort(rows)
     distinct: Rows = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
     return distinct
+
+
+def englishness(words: Sequence[str], pieces: int) -> float:
+    """Return the English share of a text, from 0 to 1, by the number of its pieces in the table.
+
+    `words` are those of `bert_words`. English words are mostly one piece each; words of other
+    languages are cut into several, or have letters that the table hardly knows.
+    """
+    letters = sum(map(str.isalnum, words))
+    if all(map(str.isascii, words)):
+        english = letters
+    else:
+        english = sum(map(str.isalnum, filter(str.isascii, words)))
+    continuations = max(0, pieces - len(words))  # pieces that continue a word
+    if not letters:
+        return 0.0
+    return min(
+        1.0, max(0.0, (english / (letters + continuations) - _FOREIGN) / (_ENGLISH - _FOREIGN))
+    )

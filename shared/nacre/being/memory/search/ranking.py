@@ -35,6 +35,8 @@ FULL_LENGTH = 12  # terms from which a memory is long enough
 BUSY_GROUP = 30  # candidates of one group from which each of them is lifted less
 RETENTION_SHARE = 0.1  # relevance first
 ASKING_SHARE = 0.3  # of its score, that a memory loses that only asks something
+# Of the query's words, by their rarity: a hit with less, and with a low cosine, is weak.
+WEAK_COVERAGE = 0.5
 SURE_OF_PLACE = 5  # best by meaning and by words that are always ranked in full
 
 PARTS = (
@@ -317,3 +319,11 @@ def _bound(weights: Weights) -> float:
     """Return the highest possible score before scaling."""
     channels = weights.dense + weights.sparse + weights.tokens + weights.coverage
     return channels * (1 + weights.lift) + ACTOR_BOOST + LENGTH_BOOST
+
+
+def is_weak(dense: float | None, coverage: float, floor: float) -> bool:
+    """Return whether neither the cosine nor the words show that a hit relates to its query.
+
+    `floor` is the cosine above which unrelated texts rarely are.
+    """
+    return (dense is None or dense < floor) and coverage < WEAK_COVERAGE

@@ -21,8 +21,7 @@ from nacre.being.memory.search.candidates import (
     indexed_memory,
 )
 from nacre.being.memory.search.embedding_cards import card_of
-from nacre.being.memory.search.question_texts import asking_share
-from nacre.being.memory.search.question_vectors import without_question
+from nacre.being.memory.search.questions import asking_share, without_question
 from nacre.being.memory.search.ranking import (
     LEXICAL,
     LOOKUP,
@@ -30,12 +29,12 @@ from nacre.being.memory.search.ranking import (
     Candidate,
     Columns,
     PoolStatistics,
+    is_weak,
     named_actor,
     rank,
     shortlist,
     shortlisted,
 )
-from nacre.being.memory.search.relevance import is_weak
 from nacre.core.errors import UnavailableError
 from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import MAX_QUERY, SEARCH_CANDIDATES

@@ -6,8 +6,7 @@ import pytest
 from infra.question_directions import direction
 from nacre.adapters.embeddings.builtin_models import BEST, ENCODER
 from nacre.being.memory.search.question_directions import DIRECTIONS
-from nacre.being.memory.search.question_texts import asking_share
-from nacre.being.memory.search.question_vectors import without_question
+from nacre.being.memory.search.questions import asking_share, without_question
 from nacre.being.memory.search.ranking import Candidate, rank
 from nacre.ports.vectors.embedder import Weights
 from nacre.wiring.features.embeddings import builtin_embedder
