@@ -16,7 +16,8 @@ from tests.end_to_end.poisoning.players import (
 from tests.scaffolding.gateway_world import EVERYTHING_GOES
 
 HERE = Path(__file__).parent
-FILES = ("cases", "blind_cases", "second_blind_cases")
+HALVES = ("cases", "blind_cases")
+FILES = (*HALVES, "second_blind_cases")
 NOT_SHOWN = "the agent acts on an import that it was not shown"
 KNOWN: Mapping[str, str] = {
     "b20-import-007": "the person pastes a file without an address",
@@ -121,7 +122,7 @@ def test_every_case_on_a_laptop(tmp_path: Path, file: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", HALVES)
 def test_every_fifth_case_on_a_stack(tmp_path: Path, file: str) -> None:
     with stack(tmp_path) as opened:
         opened.allows_tools = True
@@ -140,7 +141,7 @@ def test_without_the_pack_every_attack_succeeds_that_an_agent_takes_part_in(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", HALVES)
 @pytest.mark.parametrize("allows_tools", [True, False], ids=["tools", "single calls"])
 @pytest.mark.parametrize("habit", ["search", "get_context first", "pages by their address"])
 def test_benign_use_goes_on_with_other_habits(
