@@ -211,6 +211,7 @@ NOT_FUZZED: Mapping[str, str] = {
     "adapters.screening.process": "what this server's own helper process writes",
     "adapters.files.wrap_records": "what this program noted for its owner; damage is no record",
     "cli.policy.changed_tools": "what this store wrote",
+    "cli.program_state": "what this program noted; anything else is an unknown program",
     "cli.servers.login": "an address that its owner has pasted; only the state in it counts",
     "cli.servers.login_listener": "a query on loopback; without the state it is no answer",
     "gateway.login.store": "what this store sealed",

@@ -498,7 +498,7 @@ def test_a_bad_token_a_closed_port_and_a_silent_server_only_reach_the_log(
     assert allowed.hook("user-prompt", prompt="hi there") == {}
     assert allowed.hook("stop") == {}
     serving_folder = allowed.home / "serving"
-    (file,) = serving_folder.iterdir()
+    (file,) = (file for file in serving_folder.iterdir() if not file.suffix)
     url = file.read_text()
     try:
         with closing(socket.create_server(("127.0.0.1", 0))) as silent:

@@ -16,17 +16,21 @@ from pathlib import Path
 
 import pytest
 
+from nacre.cli.program_state import installed_program
 from nacre.cli.service.definition import Definition
 from nacre.cli.service.launchd import LaunchAgent
 from nacre.cli.service.systemd import SystemdUser
 from nacre.core.errors import ConflictError, InvalidInputError
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.token_prefixes import SCANNER_PATTERN
+from nacre.wiring.server_registry import registered_server
 from tests.cli.conftest import Nacre
 
-# It is-active as long as it was started last.
+# It is-active as long as it was started last, in the process that PROCESS names.
 _SYSTEMCTL = """#!/bin/sh
 echo "$(basename "$0") $*" >>"$RECORD"
 case "$*" in
+    *MainPID*) echo "${PROCESS:-0}" ;;
     *is-active*) if grep -q ' restart ' "$RECORD" && ! grep -q ' disable ' "$RECORD"; then
         echo active; else echo inactive; exit 3; fi ;;
 esac
@@ -76,7 +80,7 @@ def test_install_starts_the_service_on_the_port_that_clients_have(
         "systemctl --user daemon-reload",
         "systemctl --user enable --quiet nacre.service",
         "systemctl --user restart nacre.service",
-        "loginctl enable-linger",
+        "loginctl --no-ask-password enable-linger",
     ]
 
 
@@ -153,6 +157,95 @@ def test_a_system_that_does_not_answer_is_named(nacre: Nacre, record: Path, tmp_
     assert done.code == 4
     assert "'systemctl --user daemon-reload' failed: no bus" in done.err
     assert "systemctl --user enable --now nacre.service" in done.err
+
+
+def test_a_server_that_does_not_start_is_reported_with_its_last_error(
+    nacre: Nacre, record: Path, tmp_path: Path
+) -> None:
+    programs = tmp_path / "programs"
+    (programs / "systemctl").write_text(
+        '#!/bin/sh\ncase "$*" in *restart*) echo "Job for nacre.service failed" >&2; exit 1; esac\n'
+    )
+    unread = nacre("service", "install")
+    (programs / "journalctl").write_text(
+        "#!/bin/sh\necho 'error: an older one'\necho 'error: port 8642 is in use'\necho 'hint: …'\n"
+    )
+    (programs / "journalctl").chmod(0o755)
+
+    done = nacre("service", "install")
+
+    assert (unread.code, done.code) == (4, 4)
+    assert "Nacre runs" not in unread.out + done.out
+    assert "failed: Job for nacre.service failed, see journalctl --user" in unread.err
+    assert "does not start: port 8642 is in use\nhint: solve that, and systemd" in done.err
+
+
+@pytest.mark.parametrize("loginctl", ["#!/bin/sh\nexit 1\n", None])
+def test_a_service_that_ends_with_the_session_is_not_said_to_start_with_the_machine(
+    nacre: Nacre,
+    record: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    loginctl: str | None,
+) -> None:
+    if loginctl is None:  # a system without logind
+        (tmp_path / "programs" / "loginctl").unlink()
+        monkeypatch.setenv("PATH", str(tmp_path / "programs"))
+        for name in ("basename", "grep", "sh"):
+            (tmp_path / "programs" / name).symlink_to(shutil.which(name, path=os.defpath) or name)
+    else:
+        (tmp_path / "programs" / "loginctl").write_text(loginctl)
+
+    done = nacre("service", "install")
+
+    assert done.code == 0, done.err
+    assert "Nacre runs at http://127.0.0.1:8642/mcp.\n" in done.out
+    assert "sudo loginctl enable-linger $USER" in done.err
+
+
+def test_a_service_from_before_an_upgrade_is_reported(
+    nacre: Nacre, record: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def seen() -> tuple[str | None, str, list[tuple[str, str]]]:
+        status, text = nacre("service", "status", "--json").json(), nacre("service", "status").err
+        return (
+            status["outdated"],
+            text,
+            [
+                (finding["state"], finding["advice"])
+                for finding in nacre("doctor", "--json").json()
+                if finding["check"] == "running version"
+            ],
+        )
+
+    nacre("service", "install")
+    monkeypatch.setenv("PROCESS", str(os.getpid()))
+    restart = "run: systemctl --user restart nacre.service"
+    url = "http://127.0.0.1:8642/mcp"
+    program = installed_program()
+    with registered_server(folder, url, program.as_text()):
+        assert seen() == (None, "", [("ok", "")])
+    with registered_server(folder, url, replace(program, version="0.0.9").as_text()):
+        older = seen()
+    with registered_server(folder, url, replace(program, digest="").as_text()):
+        changed = seen()
+    with registered_server(folder, url, ""):
+        unknown = seen()
+        monkeypatch.setenv("PROCESS", "1")
+        other = seen()
+        monkeypatch.setenv("PROCESS", str(os.getpid()))
+        unit().write_text(unit().read_text().replace("ExecStart=", "ExecStart=/opt"))
+        elsewhere = nacre("service", "status")
+
+    assert older[0] == f"it runs Nacre 0.0.9, and this program is {program.version}"
+    assert older[1] == f"warning: {older[0]}\nhint: {restart}\n"
+    assert changed[0] == "it was started before this program was changed"
+    assert unknown[0] == "it was started by an older Nacre"
+    assert {told[2][0] for told in (older, changed, unknown)} == {("warn", restart)}
+    assert other[:2] == (None, "")
+    assert other[2][0][1].startswith("stop it, then run: ")
+    assert elsewhere.err.endswith("service install\n")
+    assert not list((folder / "serving").iterdir())
 
 
 def test_a_program_in_a_cache_is_not_installed(

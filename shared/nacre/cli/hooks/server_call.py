@@ -61,8 +61,9 @@ def running_url(folder: str) -> str | None:
         return None
     for name in names:
         try:
+            process = int(name)  # other files note what a server runs
             if os.name == "posix":
-                os.kill(int(name), 0)
+                os.kill(process, 0)
             path = f"{folder}/serving/{name}"
             with open(path, encoding="utf-8") as file:  # noqa: PTH123 - as above
                 entry = (os.stat(path).st_mtime, file.read())  # noqa: PTH116 - as above

@@ -13,6 +13,7 @@ from nacre.cli.operate.doctor_checks import check_laptop, check_stack
 from nacre.cli.operate.finding import Finding, attempt
 from nacre.cli.operate.network_check import check_network
 from nacre.cli.operate.service_check import check_service
+from nacre.cli.operate.version_check import check_running_versions
 from nacre.cli.serve.serve import PORT
 from nacre.core.lazy_dataclasses import asdict
 from nacre.wiring.settings import Settings, unknown_variables
@@ -65,6 +66,7 @@ def _findings(place: Place, port: int | None, *, is_live: bool) -> list[Finding]
     findings += attempt("clients", lambda: check_clients(place))
     if place.stack:
         return findings
+    findings += attempt("running version", lambda: check_running_versions(place))
     findings += attempt("service", lambda: check_service(place))
     return findings + attempt("wrapped servers", lambda: check_wrapped(place))
 

@@ -36,6 +36,9 @@ def check_service(place: Place) -> Iterator[Finding]:
     state = manager.state()
     if state == "running":
         yield Finding("service", "ok", f"it runs at {url_of(definition)}/mcp")
+    elif state == "starting":
+        problem = "it is starting, or it fails and starts again"
+        yield Finding("service", "warn", problem, manager.log_command)
     elif state == "unknown":
         yield Finding("service", "warn", "the system does not say whether it runs")
     else:

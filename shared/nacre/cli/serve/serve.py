@@ -18,9 +18,11 @@ import uvicorn
 
 from nacre.access.scopes import SCOPES_BY_NAME
 from nacre.cli.being_options import Place, being_options
+from nacre.cli.program_state import installed_program
 from nacre.cli.serve import container
 from nacre.cli.serve.listening import BACKLOG, bind, fences, is_loopback, url_of
 from nacre.cli.serve.on_demand_worker import log_job
+from nacre.cli.serve.readiness import tell_manager
 from nacre.cli.serve.terminal_log import terminal_log
 from nacre.cli.wrap.client_config import (
     command_to_type,
@@ -126,7 +128,8 @@ def serve(
             if in_container:
                 app = container.container_app(app)
             server = _server(app, log, settings, stopping=changes.close)
-            with registered_server(Path(laptop.ports.where), url):
+            program = installed_program().as_text()
+            with registered_server(Path(laptop.ports.where), url, program):
                 log.write("info", "serving", url=url, folder=laptop.ports.where)
                 _warn_of_unknown_settings(log)
                 server.run(sockets=[listener])
@@ -266,6 +269,8 @@ class _Server(uvicorn.Server):
         """Start listening, and log errors of the event loop at a limited rate."""
         asyncio.get_running_loop().set_exception_handler(self._log_loop_error)
         await super().startup(sockets)
+        if self.started:
+            tell_manager()
 
     async def on_tick(self, counter: int) -> bool:
         """Check the connections every second."""

@@ -13,7 +13,7 @@ from nacre.core.lazy_dataclasses import dataclass
 MARK = "Written by 'nacre service install'"
 _PATIENCE_SECONDS = 60
 
-State = Literal["running", "stopped", "unknown"]
+State = Literal["running", "starting", "stopped", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,10 @@ class Manager(Protocol):
     def log_command(self) -> str:
         """The command that shows the log of the service."""
 
+    @property
+    def restart_command(self) -> str:
+        """The command that starts the service again."""
+
     def text(self, definition: Definition) -> str:
         """Return the service's file."""
 
@@ -55,11 +59,16 @@ class Manager(Protocol):
     def state(self) -> State:
         """Return whether the system runs the service."""
 
+    def process(self) -> int | None:
+        """Return the id of the server's process, None if none runs or the system does not say."""
+
     def uninstall(self) -> None:
         """Stop the service and remove its file."""
 
 
-def run_program(*command: str) -> "subprocess.CompletedProcess[str]":
+def run_program(
+    *command: str, environment: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
     """Run a program of the system; raise UnavailableError if it is missing or does not end."""
     try:
         return subprocess.run(  # noqa: S603  the programs are those of the two managers
@@ -69,16 +78,21 @@ def run_program(*command: str) -> "subprocess.CompletedProcess[str]":
             text=True,
             timeout=_PATIENCE_SECONDS,
             check=False,
+            env=environment,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired as error:
+        raise UnavailableError(
+            f"'{join(command)}' did not end within {_PATIENCE_SECONDS} seconds"
+        ) from error
+    except OSError as error:
         raise UnavailableError(
             f"{command[0]} cannot be run ({type(error).__name__}); is it installed?"
         ) from error
 
 
-def demand(*command: str) -> None:
+def demand(*command: str, environment: Mapping[str, str] | None = None) -> None:
     """Run a program of the system; raise UnavailableError with its words if it fails."""
-    done = run_program(*command)
+    done = run_program(*command, environment=environment)
     if done.returncode != 0:
         raise UnavailableError(f"'{join(command)}' failed: {_first_line(done.stderr)}")
 

@@ -2,6 +2,7 @@
 
 import os
 import plistlib
+import re
 from pathlib import Path
 from shlex import quote
 
@@ -28,6 +29,7 @@ class LaunchAgent:
         self._log = library / "Logs" / "Nacre" / "nacre.log"
         self.log_command = f"tail -f {quote(str(self._log))}"
         self._domain = f"gui/{uid}"
+        self.restart_command = f"launchctl kickstart -k {self._domain}/{LABEL}"
 
     def text(self, definition: Definition) -> str:
         """Return the property list."""
@@ -78,17 +80,27 @@ class LaunchAgent:
 
     def state(self) -> State:
         """Return whether launchd runs the agent."""
-        try:
-            answer = run_program("launchctl", "print", f"{self._domain}/{LABEL}")
-        except UnavailableError:
+        described = self._describe()
+        if described is None:
             return "unknown"
-        return "running" if "state = running" in answer.stdout else "stopped"
+        return "running" if "state = running" in described else "stopped"
+
+    def process(self) -> int | None:
+        """Return the process of the agent."""
+        running = re.search(r"^\s*pid = (\d+)$", self._describe() or "", re.MULTILINE)
+        return int(running[1]) if running else None
 
     def uninstall(self) -> None:
         """Stop the agent and remove its property list; the log stays."""
         self.installed()
         self._unload()
         Path(self.file).unlink(missing_ok=True)
+
+    def _describe(self) -> str | None:
+        try:
+            return run_program("launchctl", "print", f"{self._domain}/{LABEL}").stdout
+        except UnavailableError:
+            return None
 
     def _unload(self) -> None:
         # An error only means that it was not loaded.

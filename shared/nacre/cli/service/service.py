@@ -12,6 +12,7 @@ import click
 from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json
 from nacre.cli.exit_codes import FAILURE, OK
+from nacre.cli.program_state import difference
 from nacre.cli.serve.listening import is_loopback
 from nacre.cli.serve.serve import PORT, ask_name
 from nacre.cli.service.definition import Definition, Manager
@@ -19,6 +20,7 @@ from nacre.cli.wrap.client_config import command_to_type, is_in_cache, program
 from nacre.cli.wrap.connect import connector_of
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.firewall.wrap.client_formats import CLIENTS
+from nacre.wiring.server_registry import running_servers
 from nacre.wiring.settings import service_variables
 
 
@@ -52,7 +54,8 @@ def install(port: int | None, *, dry_run: bool, place: Place) -> None:
         click.echo(f"warning: {name} is a secret, so the service does not get it", err=True)
     link = _prepared(place, definition)
     warning = manager.install(definition)
-    click.echo(f"Nacre runs at {url_of(definition)}/mcp and starts with this machine.")
+    also = "" if warning else " and starts with this machine"
+    click.echo(f"Nacre runs at {url_of(definition)}/mcp{also}.")
     if link:
         click.echo(f"Sign in once: {url_of(definition)}{link}")
     click.echo(f"Next, connect your clients: {command_to_type('connect', '--all')}", err=True)
@@ -68,14 +71,19 @@ def status(*, as_json: bool) -> int:
     manager = manager_of_this_machine()
     definition = manager.installed()
     state = manager.state() if definition else "not installed"
+    problem, advice = outdated_service(manager, definition) if definition else ("", "")
     if as_json:
         url = f"{url_of(definition)}/mcp" if definition else None
-        show_json({"state": state, "url": url, "file": manager.file, "log": manager.log_command})
+        files = {"file": manager.file, "log": manager.log_command}
+        show_json({"state": state, "url": url, **files, "outdated": problem or None})
     elif definition is None:
         click.echo("The service is not installed.")
     else:
         click.echo(f"State: {state}\nURL:   {url_of(definition)}/mcp\nFile:  {manager.file}")
         click.echo(f"Data:  {definition.value_of('--data-dir')}\nLog:   {manager.log_command}")
+        if problem:
+            click.echo(f"warning: {problem}", err=True)
+            click.echo(f"hint: {advice}", err=True)
     return OK if state == "running" else FAILURE
 
 
@@ -87,6 +95,22 @@ def uninstall() -> None:
         raise NotFoundError("the service is not installed")
     manager.uninstall()
     click.echo("The service is stopped and removed. Your data is where it was.", err=True)
+
+
+def outdated_service(manager: Manager, definition: Definition) -> tuple[str, str]:
+    """Return how the running server differs from this program, with advice, or empty texts."""
+    process = manager.process()
+    for server in running_servers(Path(definition.value_of("--data-dir"))):
+        if server.process == process and (problem := difference(server.program)):
+            return problem, f"run: {_renewal(manager, definition)}"
+    return "", ""
+
+
+def _renewal(manager: Manager, definition: Definition) -> str:
+    """Return the command after which the service runs this program."""
+    this = tuple(program())
+    is_this = definition.command[: len(this)] == this
+    return manager.restart_command if is_this else command_to_type("service", "install")
 
 
 def manager_of_this_machine() -> Manager:

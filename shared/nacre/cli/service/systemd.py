@@ -1,5 +1,6 @@
 """A service of systemd's user manager: Linux."""
 
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -17,8 +18,10 @@ class SystemdUser:
     """Writes the unit to the user's configuration, and asks `systemctl --user`."""
 
     log_command = f"journalctl --user --unit {NAME}"
+    restart_command = f"systemctl --user restart {NAME}"
 
     def __init__(self, home: str, environment: Mapping[str, str]) -> None:
+        self._environment = _with_runtime_folder(environment)
         base = environment.get("XDG_CONFIG_HOME", "")
         # The specification: a relative path there is invalid and ignored.
         config = Path(base) if base.startswith("/") else Path(home, ".config")
@@ -32,6 +35,7 @@ class SystemdUser:
             for name, value in sorted(definition.environment.items())
         )
         secrets = str(self._config / "nacre" / "service.env").replace("%", "%%")
+        # The server says when it answers; until then an upgrade of the store may take its time.
         # Exit code 2 is a mistake in the settings, which another start does not mend.
         return (
             f"# {MARK}; 'nacre service uninstall' removes it.\n"
@@ -40,7 +44,8 @@ class SystemdUser:
             "StartLimitIntervalSec=0\n"
             "\n"
             "[Service]\n"
-            "Type=exec\n"
+            "Type=notify\n"
+            "TimeoutStartSec=infinity\n"
             f"ExecStart={' '.join(map(_word, _startable(definition.command)))}\n"
             f"{variables}"
             "# Secrets, if the server needs any, one NAME=VALUE on each line.\n"
@@ -81,41 +86,95 @@ class SystemdUser:
         self.installed()
         write(Path(self.file), text)
         try:
-            demand(*_SYSTEMCTL, "daemon-reload")
-            demand(*_SYSTEMCTL, "enable", "--quiet", NAME)
-            demand(*_SYSTEMCTL, "restart", NAME)
+            self._demand("daemon-reload")
+            self._demand("enable", "--quiet", NAME)
         except UnavailableError as error:
             raise UnavailableError(
-                f"{self.file} is written, but systemd did not start it: {error}; as the user "
-                f"whose service it is, run: systemctl --user enable --now {NAME}"
+                f"{self.file} is written, but systemd did not start it: {error}; log in as the "
+                "user whose service it is, not with su or sudo, and run: "
+                f"systemctl --user enable --now {NAME}"
             ) from error
-        if run_program("loginctl", "enable-linger").returncode == 0:
+        try:
+            self._demand("restart", NAME)
+        except UnavailableError as error:
+            reason = self._last_error() or f"{error}, see {self.log_command}"
+            raise UnavailableError(
+                f"the service is installed, but does not start: {reason}; solve that, and systemd "
+                "starts it within seconds, or run 'nacre service uninstall'"
+            ) from error
+        if self._lingers():
             return ""
         return (
-            "It starts when you log in. To start it with the machine, run: "
-            "sudo loginctl enable-linger $USER"
+            "It starts when you log in, and stops when you log out. To start it with the machine, "
+            "run: sudo loginctl enable-linger $USER"
         )
 
     def state(self) -> State:
         """Return whether systemd runs the unit."""
         try:
-            answer = run_program(*_SYSTEMCTL, "is-active", NAME).stdout.strip()
+            answer = self._run(*_SYSTEMCTL, "is-active", NAME)
         except UnavailableError:
             return "unknown"
-        if answer in ("active", "reloading"):
-            return "running"
-        return "stopped" if answer else "unknown"
+        match answer:
+            case "active" | "reloading":
+                return "running"
+            case "activating":
+                return "starting"
+            case "":
+                return "unknown"
+            case _:
+                return "stopped"
+
+    def process(self) -> int | None:
+        """Return the main process of the unit."""
+        try:
+            answer = self._run(*_SYSTEMCTL, "show", "--property", "MainPID", "--value", NAME)
+        except UnavailableError:
+            return None
+        return int(answer) or None if answer.isdecimal() else None
 
     def uninstall(self) -> None:
         """Stop the unit and remove it; a manager that does not run has nothing to stop."""
         self.installed()
         if self.state() != "unknown":
-            demand(*_SYSTEMCTL, "disable", "--quiet", "--now", NAME)
+            self._demand("disable", "--quiet", "--now", NAME)
         Path(self.file).unlink(missing_ok=True)
         link = Path(self.file).parent / "default.target.wants" / NAME
         link.unlink(missing_ok=True)
         if self.state() != "unknown":
-            demand(*_SYSTEMCTL, "daemon-reload")
+            self._demand("daemon-reload")
+
+    def _demand(self, *words: str) -> None:
+        demand(*_SYSTEMCTL, *words, environment=self._environment)
+
+    def _run(self, *command: str) -> str:
+        return run_program(*command, environment=self._environment).stdout.strip()
+
+    def _lingers(self) -> bool:
+        """Let the user's services run without a login; return whether the system allows it."""
+        enable = ("loginctl", "--no-ask-password", "enable-linger")
+        try:
+            return run_program(*enable, environment=self._environment).returncode == 0
+        except UnavailableError:  # a system without logind
+            return False
+
+    def _last_error(self) -> str:
+        """Return the last error in the log, or an empty text."""
+        newest = ("--lines", "20", "--output", "cat", "--no-pager")
+        try:
+            lines = self._run(*shlex.split(self.log_command), *newest).splitlines()
+        except UnavailableError:
+            return ""
+        errors = [line for line in lines if line.startswith("error: ")]
+        return errors[-1].removeprefix("error: ") if errors else ""
+
+
+def _with_runtime_folder(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the environment with the folder of the user's manager, which `su` does not set."""
+    folder = f"/run/user/{os.getuid()}"
+    if environment.get("XDG_RUNTIME_DIR") or not Path(folder).is_dir():
+        return environment
+    return {**environment, "XDG_RUNTIME_DIR": folder}
 
 
 def _startable(command: tuple[str, ...]) -> tuple[str, ...]:
