@@ -23,6 +23,8 @@ from infra.local_cloud import REGION, local_cloud
 from infra.qdrant_server import NoQdrantError, QdrantServer
 from infra.sam import run_sam
 from infra.tools import MissingPythonError
+from tests.docs.blocks import Block, blocks_of, commands_of, matches
+from tests.docs.shell import Shell
 from tests.end_to_end.attacks.wire import Wire
 from tests.end_to_end.clients.oauth_fronts import LoginServer, Owner
 from tests.end_to_end.clients.test_oauth_clients import (
@@ -526,6 +528,50 @@ PAGES = (
     *("letters", "history", "export", "export/file", "connect", "access", "patrols", "policy"),
     *("audit", "model"),
 )
+
+
+QUICKSTART = ROOT / "docs" / "guides" / "quickstart.md"
+
+
+def with_command(blocks: list[Block], words: str) -> Block:
+    [block] = [block for block in blocks if f"$ .venv/bin/nacre {words}" in block.code]
+    return block
+
+
+def test_the_quickstart_takes_a_memory_to_the_stack(deployed: Deployed, tmp_path: Path) -> None:
+    """The page's own commands: only the names of the stack and of its host differ."""
+    blocks = blocks_of(QUICKSTART)
+    past = with_command(blocks, "import session.jsonl")
+    [export, there] = (with_command(blocks, words) for words in ("export", "import pearl.nacre"))
+    assert past.not_run is export.not_run is None
+    program = tmp_path / ".venv" / "bin" / "nacre"
+    program.parent.mkdir(parents=True)
+    program.symlink_to(Path(sys.executable).with_name("nacre"))
+    (tmp_path / ".claude.json").write_text("{}")
+    home = {"HOME": str(tmp_path), "NACRE_HOME": str(tmp_path / "data")}
+    told = []
+
+    with Shell(tmp_path, {**deployed.environment, **home}) as shell:
+        assert shell.run(".venv/bin/nacre being create Pearl")[0] == 0
+        for block in (past, export, there):
+            for command in commands_of(block):
+                text = command.text.replace("--stack nacre", f"--stack {STACK}")
+                text = text.replace("https://YOUR_STACK/mcp", deployed.outputs["McpUrl"])
+                status, printed = shell.run(text)
+                assert status == 0, printed
+                assert block is there or matches(command.expected, printed), printed
+                told.append(printed)
+
+    assert "Its state now equals that of the export." in told[-2]
+    servers = json.loads((tmp_path / ".claude.json").read_text())["mcpServers"]
+    assert servers["nacre"]["url"] == deployed.outputs["McpUrl"]
+    token = deployed.nacre("token", "create", "--being", "pearl", "--scope", "full")
+    [being] = [b["being_id"] for b in deployed.nacre("being", "list") if b["name"] == "pearl"]
+    asked = {"user_message": "Where do I live, and what do I grow?"}  # as on the page
+    question = {"name": "recall", "arguments": asked}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": question}
+    answer = deployed.send(path=f"/mcp/{being}", message=message, token=token["token"])
+    assert "I live in Bern and grow roses" in answer.body["result"]["content"][0]["text"]
 
 
 @pytest.mark.usefixtures("login")
