@@ -177,7 +177,7 @@ def test_a_server_that_does_not_start_is_reported_with_its_last_error(
     assert (unread.code, done.code) == (4, 4)
     assert "Nacre runs" not in unread.out + done.out
     assert "failed: Job for nacre.service failed, see journalctl --user" in unread.err
-    assert "does not start: port 8642 is in use\nhint: solve that, and systemd" in done.err
+    assert "does not start: port 8642 is in use\nhint: solve that, then run" in done.err
 
 
 @pytest.mark.parametrize("loginctl", ["#!/bin/sh\nexit 1\n", None])

@@ -15,7 +15,7 @@ from nacre.ports.items.table import Change, Key
 from tests.being.memory.keeping import a_node, scene_draft
 from tests.being.memory.recalls import with_recalls
 from tests.console.conftest import Desk
-from tests.console.filled import patrolled
+from tests.console.filled import conversed, patrolled
 from tests.scaffolding.web_site import Answer
 
 CATS = ("Miso knocked over the vase", "Miso slept on the keyboard", "Bo painted the boat green")
@@ -200,6 +200,21 @@ def test_earlier_wordings_are_shown_and_brought_back(desk: Desk) -> None:
     back = desk.submit(page, "memories", node.node_id, "take-back")
     assert "The earlier wording is back" in back.text
     assert now(desk, node).action == "Miso knocked over the vase"
+
+
+def test_a_message_is_removed_where_a_memory_shows_it(desk: Desk) -> None:
+    memory, being = desk.own.mind.memory, desk.being
+    conversed(desk, "Miso sleeps on the stove")
+    [message] = memory.history.search(being, limit=1).messages
+    [node] = patrolled(desk, "Miso likes warmth", source="extract", evidence=(message.message_id,))
+    page = desk.get("memories", node.node_id)
+    assert "Miso sleeps on the stove" in page.text
+
+    gone = desk.submit(page, "history", "remove")
+
+    assert "Erased permanently" in gone.text
+    assert memory.history.get(being, message.message_id) is None
+    assert "Miso sleeps" not in desk.get("history").text
 
 
 def test_memories_are_merged_and_taken_apart(desk: Desk) -> None:

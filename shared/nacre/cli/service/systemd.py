@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nacre.cli.service.definition import MARK, Definition, State, demand, run_program, write
+from nacre.core.clock import system_clock
 from nacre.core.errors import ConflictError, InvalidInputError, UnavailableError
 
 NAME = "nacre.service"
@@ -94,13 +95,14 @@ class SystemdUser:
                 "user whose service it is, not with su or sudo, and run: "
                 f"systemctl --user enable --now {NAME}"
             ) from error
+        began = int(system_clock().timestamp())
         try:
             self._demand("restart", NAME)
         except UnavailableError as error:
-            reason = self._last_error() or f"{error}, see {self.log_command}"
+            reason = self._last_error(began) or f"{error}, see {self.log_command}"
             raise UnavailableError(
-                f"the service is installed, but does not start: {reason}; solve that, and systemd "
-                "starts it within seconds, or run 'nacre service uninstall'"
+                f"the service is installed, but does not start: {reason}; solve that, then run "
+                "'nacre service install' again, or 'nacre service uninstall'"
             ) from error
         if self._lingers():
             return ""
@@ -158,9 +160,9 @@ class SystemdUser:
         except UnavailableError:  # a system without logind
             return False
 
-    def _last_error(self) -> str:
-        """Return the last error in the log, or an empty text."""
-        newest = ("--lines", "20", "--output", "cat", "--no-pager")
+    def _last_error(self, since: int) -> str:
+        """Return the last error in the log since a second of the clock, or an empty text."""
+        newest = (f"--since=@{since}", "--output", "cat", "--no-pager")
         try:
             lines = self._run(*shlex.split(self.log_command), *newest).splitlines()
         except UnavailableError:

@@ -240,7 +240,7 @@ def _remembered(noted: _Noted) -> Event:
 
 def _patrols(table: Table, being_id: str) -> list[Event]:
     runs = Runs(table).page(being_id, limit=_EACH).runs
-    return [Event(run.now, "Patrol", run.state, ("patrols", run.run_id)) for run in runs]
+    return [Event(run.now, "Patrol", run.state, ("patrols", str(run.seq))) for run in runs]
 
 
 def _by_day(events: Iterable[Event]) -> tuple[tuple[str, tuple[Event, ...]], ...]:

@@ -51,7 +51,8 @@ def summarize(table: Table, services: MemoryServices, being_id: str) -> Summary:
     """Return the summary of a Being; this does not count as a recall."""
     memory = services.memory
     meta = counters(table, being_id)
-    clusters = memory.clusters.active(being_id)
+    # One whose memories were merged or forgotten is on no map until a patrol takes it away.
+    clusters = [cluster for cluster in memory.clusters.active(being_id) if cluster.n_active]
     recent = memory.nodes.recent(being_id, limit=_RECENT).nodes
     nodes: dict[str, Kind] = {node.node_id: "node" for node in recent}
     pending = memory.scenes.pending(being_id, limit=_RECENT).scenes
