@@ -29,6 +29,7 @@ _REFUSED = frozenset(
         "Throttling",
         "ThrottlingException",
         "TooManyRequestsException",
+        "TransactionConflictException",  # a transaction is just writing the item
         "TransactionInProgressException",
     }
 )

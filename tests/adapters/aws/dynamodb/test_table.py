@@ -93,7 +93,10 @@ REPEATED_WHEN_UNCLEAR = {"get", "get_many", "query", "put", "transact"}
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("code", [THROTTLED, "ThrottlingException", "RequestLimitExceeded"])
+@pytest.mark.parametrize(
+    "code",
+    [THROTTLED, "ThrottlingException", "RequestLimitExceeded", "TransactionConflictException"],
+)
 def test_throttling_is_waited_out_with_jitter(
     table: DynamoTable, client: Client, pauses: list[float], name: str, code: str
 ) -> None:
