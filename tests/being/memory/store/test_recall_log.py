@@ -16,7 +16,7 @@ from nacre.being.memory.model import keys
 from nacre.being.memory.model.lifetime import activity
 from nacre.being.memory.model.types import Node
 from nacre.being.memory.store.partitions import delete_all
-from nacre.being.memory.store.recall_log import NODES_IN_ENTRY, counted_nodes, waiting_recalls
+from nacre.being.memory.store.recall_log import NODES_IN_RECALL, counted_nodes, waiting_recalls
 from nacre.core.limits import PATROL_RECALLS, RECALLS_WAIT_SECONDS
 from nacre.ports.items.table import Change
 from tests.adapters.conftest import StillClock
@@ -229,7 +229,7 @@ def test_a_patrol_counts_each_recall_once(recalls: int) -> None:
     rng = Random(recalls)
     expected = dict.fromkeys(ids, 0)
     for _ in range(recalls):
-        for node_id in rng.sample(ids, rng.choice((1, 3, NODES_IN_ENTRY + 5))):
+        for node_id in rng.sample(ids, rng.choice((1, 3, NODES_IN_RECALL + 5))):
             expected[node_id] += 1
             world.memory.recalls.add(world.being_id, {node_id: 1})
 
@@ -326,6 +326,7 @@ def test_recalls_during_a_patrol_are_counted_by_it_or_by_the_next() -> None:
     for number in range(quiet.fuse.writes):
         world = start.copy()
         reader = world.process()
+        reader.memory.recalls.add(reader.being_id, {node_id: 1})  # which opens its batch
 
         def recall(at: int, number: int = number, reader: World = reader) -> None:
             if at == number:
@@ -336,7 +337,7 @@ def test_recalls_during_a_patrol_are_counted_by_it_or_by_the_next() -> None:
         is_waiting = log_of(world) > 0
         assert (world.table.get(keys.uncounted(world.being_id)) is not None) >= is_waiting
         world.run()
-        assert counts(world)[node_id] == 2, number
+        assert counts(world)[node_id] == 3, number
         world.database.close()
     for opened in (start, quiet):
         opened.database.close()

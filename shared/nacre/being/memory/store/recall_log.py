@@ -1,7 +1,7 @@
 """The log of recalls: each recall is appended, and the next patrol counts it in its memories.
 
 An append costs one small write, however large the memories are. A recall is counted exactly once,
-because the patrol deletes an entry in the transaction that counts it. Entries that no patrol has
+because the patrol deletes its batch in the transaction that counts it. Batches that no patrol has
 counted for a day are work, which the sweep finds by an announcement.
 """
 
@@ -15,18 +15,23 @@ from nacre.being.memory.model.counters import announce_work
 from nacre.being.memory.model.merged_node import strongest_of
 from nacre.being.memory.model.types import UNDONE, Node, moment
 from nacre.being.memory.store.partitions import items_in, records_by_id
+from nacre.being.memory.store.recall_batches import OpenBatches, RecallBatch, Recalls
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.core.clock import Clock
 from nacre.core.errors import ConditionFailedError
 from nacre.core.ids import ulid, ulids
 from nacre.core.lazy_dataclasses import dataclass, replace
-from nacre.core.limits import ACTIVATION_SECONDS, RECALLS_WAIT_SECONDS
+from nacre.core.limits import (
+    ACTIVATION_SECONDS,
+    RECALL_BATCH_SECONDS,
+    RECALLS_WAIT_SECONDS,
+)
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import (
     Absent,
     Change,
     Check,
     Delete,
-    Item,
     Key,
     Present,
     Put,
@@ -34,22 +39,11 @@ from nacre.ports.items.table import (
     Table,
 )
 
-RECALLS = ItemSchema("recalls", 1)
 UNCOUNTED = ItemSchema("uncounted recalls", 1)
-NODES_IN_ENTRY = 20
-"""Memories that an entry names at most, so that a patrol counts it in one transaction."""
+NODES_IN_RECALL = 20
+"""Memories that a logged recall names at most, so that a patrol counts it in one transaction."""
 
-_COUNT_OF = "n:"  # prefix of the attribute with the recalls of a node
 _AT_ONCE = 500  # Beings of one part of the sweep
-
-
-@dataclass(frozen=True, slots=True)
-class Recalls:
-    """The recalls of one read: how often each node counts, and when that was."""
-
-    key: Key
-    at: str
-    times: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +63,7 @@ class RecallLog:
 
     def __init__(self, table: Table, *, clock: Clock, rng: Random) -> None:
         self._table = table
+        self._batches = OpenBatches(table)
         self._clock = clock
         self._rng = rng
 
@@ -93,35 +88,33 @@ class RecallLog:
         if not recalled:
             return
         now = self._clock()
-        starts = range(0, len(recalled), NODES_IN_ENTRY)
-        entries = [
-            _entry(
-                Key(keys.recalls(being_id), entry_id),
-                moment(now),
-                {
-                    node.node_id: amounts[node.node_id]
-                    for node in recalled[start : start + NODES_IN_ENTRY]
-                },
-            )
-            for start, entry_id in zip(starts, ulids(now, self._rng, len(starts)), strict=True)
-        ]
-        for entry in entries:
-            self._table.put(entry)
+        starts = range(0, len(recalled), NODES_IN_RECALL)
+        names = ulids(now, self._rng, len(starts))
+        appended = []
+        for start, name in zip(starts, names, strict=True):
+            some = recalled[start : start + NODES_IN_RECALL]
+            times = {node.node_id: amounts[node.node_id] for node in some}
+            appended.append(self._batches.append(being_id, name, times, now))
         try:
-            self._announce(being_id, now)
+            if not all(recall.is_announced for recall in appended):
+                self._announce(being_id, now)
+                self._batches.announced(being_id, names[-1])
             if any(node.status == "dead" for node in recalled):
                 announce_work(self._table, being_id)
         except ConditionFailedError:  # the Being was erased meanwhile, and the log before this
-            self._table.transact([Delete(Key.of(entry)) for entry in entries])
+            self._batches.close(being_id)
+            self._table.transact([Delete(key) for key in {recall.key for recall in appended}])
 
     def remove(self, being_id: str, node_ids: Iterable[str]) -> None:
-        """Remove nodes from the entries that wait, because they are erased."""
-        erased = set(node_ids)
-        for entry in waiting_recalls(self._table, being_id):
-            if named := erased & entry.times.keys():
-                gone = frozenset(_COUNT_OF + node_id for node_id in named)
-                with suppress(ConditionFailedError):  # a patrol has just counted the entry
-                    self._table.update(entry.key, Change(remove=gone), when=Present())
+        """Remove nodes from the recalls that wait, because they are erased."""
+        erased = frozenset(node_ids)
+
+        def removed() -> None:
+            for batch in waiting_batches(self._table, being_id):
+                if erased & batch.node_ids:
+                    self._table.put(batch.without(erased), when=batch.is_unchanged)
+
+        retry_on_conflict(removed)
 
     def _announce(self, being_id: str, now: datetime) -> None:
         """List the Being for the sweep once; raises ConditionFailedError if it is gone.
@@ -163,20 +156,34 @@ def announce_old_recalls(table: Table, work_partition: str, clock: Clock) -> Non
             table.update(Key.of(item), later, when=Present())
 
 
+def waiting_batches(table: Table, being_id: str, *, limit: int | None = None) -> list[RecallBatch]:
+    """Return the batches that no patrol has counted, the oldest first."""
+    partition = keys.recalls(being_id)
+    items = (
+        items_in(table, partition) if limit is None else table.query(partition, limit=limit).items
+    )
+    return list(map(RecallBatch.from_item, items))
+
+
 def waiting_recalls(table: Table, being_id: str, *, limit: int | None = None) -> list[Recalls]:
-    """Return the entries that no patrol has counted, the oldest first."""
-    if limit is None:
-        return list(map(_recalls, items_in(table, keys.recalls(being_id))))
-    return list(map(_recalls, table.query(keys.recalls(being_id), limit=limit).items))
+    """Return the recalls that no patrol has counted."""
+    batches = waiting_batches(table, being_id, limit=limit)
+    return [recall for batch in batches for recall in batch.recalls][:limit]
 
 
 def recalls_between(
     table: Table, being_id: str, first: datetime, last: datetime
 ) -> Iterator[Recalls]:
-    """Yield the entries of these moments that no patrol has counted, the oldest first."""
-    low, high = (int(time.timestamp() * 1000) for time in (first, last))
-    within = Range(low=ulid(low, 0), high=ulid(high, (1 << 80) - 1))
-    yield from map(_recalls, items_in(table, keys.recalls(being_id), within))
+    """Yield the recalls of these moments that no patrol has counted, the oldest first."""
+    longest = timedelta(seconds=RECALL_BATCH_SECONDS)
+    began, low, high = (int(time.timestamp() * 1000) for time in (first - longest, first, last))
+    lowest, highest = ulid(low, 0), ulid(high, (1 << 80) - 1)
+    within = Range(low=ulid(began, 0), high=highest)
+    batches = map(RecallBatch.from_item, items_in(table, keys.recalls(being_id), within))
+    recalls = [recall for batch in batches for recall in batch.recalls]
+    for recall in sorted(recalls, key=lambda recall: recall.name):
+        if lowest <= recall.name <= highest:
+            yield recall
 
 
 def counted_nodes(table: Table, being_id: str, *, now: str) -> dict[str, Node]:
@@ -241,21 +248,6 @@ def counted(node: Node, tally: Tally, now: str) -> Node:
     return replace(
         node, reactivation_count=node.reactivation_count + tally.times, last_activated=last
     )
-
-
-def _entry(key: Key, at: str, times: Mapping[str, int]) -> Item:
-    counts: Item = {_COUNT_OF + node_id: count for node_id, count in times.items()}
-    return RECALLS.stamp({**key.attributes(), "at": at, **counts})
-
-
-def _recalls(item: Item) -> Recalls:
-    item = RECALLS.read(item)
-    times = {
-        name[len(_COUNT_OF) :]: value
-        for name, value in item.items()
-        if name.startswith(_COUNT_OF) and isinstance(value, int)
-    }
-    return Recalls(Key.of(item), str(item["at"]), times)
 
 
 def _nodes(table: Table, being_id: str, node_ids: Iterable[str]) -> dict[str, Node]:
