@@ -57,8 +57,8 @@ class CountingTable:
     def get(self, key: Key) -> Item | None:
         return self.table.get(key)
 
-    def get_many(self, keys: Iterable[Key]) -> dict[Key, Item]:
-        return self.table.get_many(keys)
+    def get_many(self, keys: Iterable[Key], *, may_lag: bool = False) -> dict[Key, Item]:
+        return self.table.get_many(keys, may_lag=may_lag)
 
     def put(self, item: Item, *, when: Condition | None = None) -> None:
         self.writes += 1

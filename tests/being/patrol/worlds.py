@@ -89,8 +89,8 @@ class FusedTable:
         self.fuse.read(1)
         return self.table.get(key)
 
-    def get_many(self, keys: Iterable[Key]) -> dict[Key, Item]:
-        items = self.table.get_many(keys)
+    def get_many(self, keys: Iterable[Key], *, may_lag: bool = False) -> dict[Key, Item]:
+        items = self.table.get_many(keys, may_lag=may_lag)
         self.fuse.read(len(items))
         return items
 

@@ -24,7 +24,7 @@ class CheckedTable:
         check_key(key)
         return self._read_one(key, self._now())
 
-    def get_many(self, keys: Iterable[Key]) -> dict[Key, Item]:
+    def get_many(self, keys: Iterable[Key], *, may_lag: bool = False) -> dict[Key, Item]:
         """Return the items that exist; missing keys are left out."""
         different = list(dict.fromkeys(keys))
         for key in different:
@@ -32,7 +32,7 @@ class CheckedTable:
         items: dict[Key, Item] = {}
         for first in range(0, len(different), self._keys_at_once):
             some = different[first : first + self._keys_at_once]
-            items.update(self._read_many(some, self._now()))
+            items.update(self._read_many(some, self._now(), may_lag=may_lag))
         return items
 
     def transact(self, writes: Sequence[Write], *, token: str | None = None) -> None:
@@ -65,7 +65,7 @@ class CheckedTable:
     def _read_one(self, key: Key, now: int) -> Item | None:
         raise NotImplementedError
 
-    def _read_many(self, keys: Sequence[Key], now: int) -> dict[Key, Item]:
+    def _read_many(self, keys: Sequence[Key], now: int, *, may_lag: bool) -> dict[Key, Item]:
         raise NotImplementedError
 
     def _read_page(self, query: Query, start: str | None, now: int) -> Page:

@@ -96,7 +96,7 @@ class SqliteTable(CheckedTable):
         with self._database.read() as connection:
             return self._stored(connection, *key, now)
 
-    def _read_many(self, keys: Sequence[Key], now: int) -> dict[Key, Item]:
+    def _read_many(self, keys: Sequence[Key], now: int, *, may_lag: bool) -> dict[Key, Item]:
         # A join, because SQLite reads the whole table for `(pk, sk) IN (VALUES ...)`.
         sql = (
             f"WITH wanted (a, b) AS (VALUES {', '.join(['(?, ?)'] * len(keys))})"  # noqa: S608  # fixed names

@@ -61,12 +61,12 @@ def open_services(
     browser = MemoryBrowser(
         table, reader, memory.clusters, memory.scenes, memory.history, clock=clock
     )
-    search = Search(reader, indexing.active_index, tokens=tokens)
+    search = Search(reader, indexing.searched_index, tokens=tokens)
     return MemoryServices(
         memory=memory,
         search=search,
         queries=MemoryQueries(
-            TimeSearch(search, reader, indexing.active_index, clock),
+            TimeSearch(search, reader, indexing.searched_index, clock),
             browser,
             # Losing a count to a power cut is better than a recall that waits for the disk.
             RecallLog(indexing.non_durable_table, clock=clock, rng=rng),

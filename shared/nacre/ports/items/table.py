@@ -179,8 +179,11 @@ class Table(Protocol):
         """Return the item as last acknowledged, or None."""
         ...
 
-    def get_many(self, keys: Iterable[Key]) -> dict[Key, Item]:
-        """Return the items that exist; missing keys are left out."""
+    def get_many(self, keys: Iterable[Key], *, may_lag: bool = False) -> dict[Key, Item]:
+        """Return the items that exist; missing keys are left out.
+
+        With `may_lag` they are as they were a moment ago, which costs half on AWS.
+        """
         ...
 
     def put(self, item: Item, *, when: Condition | None = None) -> None:

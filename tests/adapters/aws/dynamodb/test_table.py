@@ -305,12 +305,14 @@ def test_base_table_reads_are_consistent(table: DynamoTable, client: Client) -> 
     table.query("D")
     table.get_many([KEY])
     table.query("D", index="gsi1")
+    table.get_many([KEY], may_lag=True)
 
-    (_, get), (_, query), (_, batch), (_, index) = client.calls
+    (_, get), (_, query), (_, batch), (_, index), (_, lagging) = client.calls
     assert get["ConsistentRead"] is True
     assert query["ConsistentRead"] is True
     assert all(part["ConsistentRead"] is True for part in batch["RequestItems"].values())
     assert "ConsistentRead" not in index
+    assert [part["ConsistentRead"] for part in lagging["RequestItems"].values()] == [False]
 
 
 def test_a_failed_condition_is_not_repeated(table: DynamoTable, client: Client) -> None:

@@ -69,7 +69,9 @@ def test_a_search_reads_only_the_memories_that_it_shows(
     read: list[Key] = []
     get_many = mind.table.table.get_many
     monkeypatch.setattr(
-        mind.table.table, "get_many", lambda wanted: get_many(read_all(read, wanted))
+        mind.table.table,
+        "get_many",
+        lambda wanted, **options: get_many(read_all(read, wanted), **options),
     )
 
     hits = mind.mind.search.find(mind.being_id, "Who fed the cat?", limit=3).hits

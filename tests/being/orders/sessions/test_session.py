@@ -281,9 +281,9 @@ class _Counted(CountingTable):
         self.reads += 1
         return super().get(key)
 
-    def get_many(self, keys: Any) -> Any:
+    def get_many(self, keys: Any, *, may_lag: bool = False) -> Any:
         self.reads += len(list(keys))
-        return super().get_many(keys)
+        return super().get_many(keys, may_lag=may_lag)
 
     def query(self, *args: Any, **options: Any) -> Any:
         self.reads += 1

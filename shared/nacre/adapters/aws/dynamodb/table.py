@@ -132,10 +132,13 @@ class DynamoTable(CheckedTable):
                 return Page(tuple(items), None)
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
-    def _read_many(self, keys: Sequence[Key], now: int) -> dict[Key, Item]:
+    def _read_many(self, keys: Sequence[Key], now: int, *, may_lag: bool) -> dict[Key, Item]:
         items: dict[Key, Item] = {}
         unread: Any = {
-            self._name: {"Keys": [key_request(key) for key in keys], "ConsistentRead": True}
+            self._name: {
+                "Keys": [key_request(key) for key in keys],
+                "ConsistentRead": not may_lag,
+            }
         }
         for attempt in range(1, _ROUNDS + 1):
             answer = self._call("batch_get_item", repeatable=True, RequestItems=unread)

@@ -113,10 +113,18 @@ class IndexSync:
         """Return the embedding in the settings."""
         return LEXICAL if self._embedder is None else self._embedder.emb_id
 
-    def active_index(self, being_id: str) -> ActiveIndex:
+    def searched_index(self, being_id: str) -> ActiveIndex:
+        """Return the index that answers a search of this Being, read at half the price.
+
+        Its state may be that of a moment ago. An index that was just replaced is kept for a day,
+        and a question is kept only if its owner wishes so when it is written.
+        """
+        return self.active_index(being_id, may_lag=True)
+
+    def active_index(self, being_id: str, *, may_lag: bool = False) -> ActiveIndex:
         """Return the index that answers the searches of this Being now. Changes no memory."""
         place, meta = keys.index_state(being_id), keys.meta(being_id)
-        items = self.table.get_many([place, meta])
+        items = self.table.get_many([place, meta], may_lag=may_lag)
         active = state_from_item(items[place]).active if place in items else self.configured
         being = items.get(meta, {})
         clock, keeps_questions = count_in(being, CLOCK), being.get(KEEPS_QUESTIONS) is True
