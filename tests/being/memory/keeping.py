@@ -28,7 +28,12 @@ class KeptIndex:
     applied: dict[str, IndexEntry] = field(default_factory=dict)
 
     def prepare(
-        self, being_id: str, entries: Sequence[IndexEntry], removed: Sequence[str] = ()
+        self,
+        being_id: str,
+        entries: Sequence[IndexEntry],
+        removed: Sequence[str] = (),
+        *,
+        with_work: bool = False,
     ) -> IndexChange:
         partition = f"{keys.home(being_id)}#V"
         writes: list[Write] = [

@@ -12,11 +12,13 @@ from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.adapters.vectors.index_files import IndexFiles
 from nacre.adapters.vectors.item_vectors import ItemVectors
+from nacre.being.memory.index.maintenance import IndexMaintenance
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.types import Node
-from nacre.core.limits import INDEX_FILE_CHANGES
+from nacre.being.memory.model.types import Node, SceneDraft
+from nacre.core.errors import UnavailableError
+from nacre.core.limits import INDEX_FILE_CHANGES, INDEX_GRACE_SECONDS
 from nacre.ports.items.table import Table, Write
-from nacre.ports.vectors.vector_index import VectorIndex
+from nacre.ports.vectors.vector_index import Point, VectorIndex
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import queue_of
 from tests.being.memory.minds import Minded, builtin, minded
@@ -128,3 +130,69 @@ def test_a_run_renews_the_file_before_many_changes_wait(
     assert state is not None
     assert state.changes > 80
     assert max(waiting) < 2 * INDEX_FILE_CHANGES
+
+
+class StoppedError(Exception):
+    """The process died before it told the index."""
+
+
+@pytest.mark.parametrize("seconds_ahead", [0, 5])
+def test_a_patrol_tells_the_index_of_a_note_whose_writer_was_stopped(
+    clock: StillClock, monkeypatch: pytest.MonkeyPatch, seconds_ahead: float
+) -> None:
+    mind = a_mind(clock, local)
+    mind.note(*SCENES[:2])
+
+    def stopped(*_: object) -> None:
+        raise StoppedError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(mind.indexing, "_apply", stopped)
+        clock.move(seconds_ahead)
+        draft = SceneDraft(action=SCENES[3], actors=("Ann",), when=("2026-07-01",))
+        with pytest.raises(StoppedError):
+            mind.mind.memory.scenes.record(mind.being_id, [draft])
+        clock.move(-seconds_ahead)
+    upkeep, marks = IndexMaintenance(mind.indexing), mind.indexing.marks
+    assert len(upkeep.check(mind.being_id).missing) == 1
+
+    clock.move(INDEX_GRACE_SECONDS + 1)
+    assert list(marks.beings()) == []  # nothing but the work that is announced tells of it
+    clock.move(-INDEX_GRACE_SECONDS - 1)
+    assert mind.mind.memory.trigger.sweep().sent == 1
+    mind.work()
+
+    assert mind.runs()[0].state == "done"
+    assert upkeep.check(mind.being_id).is_in_sync
+    assert [*marks.of_points(mind.being_id)] == []
+
+
+def test_a_run_that_was_stopped_before_it_told_the_index_goes_on_and_tells_it(
+    clock: StillClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mind = a_mind(clock, local)
+    mind.note(*SCENES)
+    upkeep, marks = IndexMaintenance(mind.indexing), mind.indexing.marks
+    upsert = LocalVectors.upsert
+    calls: list[int] = []
+
+    def failing(index: LocalVectors, being_id: str, points: Sequence[Point]) -> None:
+        calls.append(len(points))
+        if len(calls) > 2:
+            raise UnavailableError("the index does not answer")
+        upsert(index, being_id, points)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalVectors, "upsert", failing)
+        patrol(mind)
+    assert mind.runs()[0].state == "blocked"
+    assert not upkeep.check(mind.being_id).is_in_sync
+    clock.move(INDEX_GRACE_SECONDS + 1)
+    assert list(marks.beings()) == []
+    assert mind.mind.memory.trigger.sweep().beings == 1
+
+    mind.work()
+
+    assert mind.runs()[0].state == "done"
+    assert upkeep.check(mind.being_id).is_in_sync
+    assert [*marks.of_points(mind.being_id)] == []

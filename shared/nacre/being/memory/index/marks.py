@@ -47,9 +47,13 @@ class Marks:
         self._clock = clock
         self._rng = rng
 
-    def points_mark(self, being_id: str, ids: Sequence[str]) -> Put:
-        """Return the write of a mark for points."""
-        return self._mark(being_id, 0, {"ids": list(ids)})
+    def points_mark(self, being_id: str, ids: Sequence[str], *, with_work: bool = False) -> Put:
+        """Return the write of a mark for points.
+
+        With `with_work` the same transaction lists the Being for a patrol, which finds the mark.
+        Then the list of Beings to repair has no entry for it.
+        """
+        return self._mark(being_id, 0, {"ids": list(ids)}, is_listed=not with_work)
 
     def forget_mark(self, being_id: str, emb_id: str, *, seconds: float) -> Put:
         """Return the write of a mark that deletes the vectors of an embedding later."""
@@ -68,6 +72,13 @@ class Marks:
             items = every_item(self._table, keys.marks(being_id), keys=due, at_once=_PAGE)
             while marks := [_mark(item) for item in islice(items, _PAGE)]:
                 yield marks
+
+    def of_points(self, being_id: str) -> Iterator[list[Mark]]:
+        """Yield pages of all marks for points, those of a writer whose clock is ahead too."""
+        # Other items of the partition sort after the last year.
+        items = every_item(self._table, keys.marks(being_id), keys=Range(high=":"), at_once=_PAGE)
+        while marks := [_mark(item) for item in islice(items, _PAGE)]:
+            yield [mark for mark in marks if mark.forget is None]
 
     def clear(self, table: Table, marks: Sequence[Mark]) -> None:
         """Delete marks through `table`."""
@@ -115,16 +126,17 @@ class Marks:
         longest = INDEX_KEEP_SECONDS + CLOCK_TOLERANCE_SECONDS
         return moment(self._clock() + timedelta(seconds=longest))
 
-    def _mark(self, being_id: str, seconds: float, fields: Item) -> Put:
+    def _mark(self, being_id: str, seconds: float, fields: Item, *, is_listed: bool = True) -> Put:
         due = moment(self._clock() + timedelta(seconds=seconds))
         partition = keys.marks(being_id)
         item: Item = {
             "pk": partition,
             "sk": f"{due}#{short_id(self._rng)}",
-            "gsi1pk": REPAIR_PARTITIONS[int(partition[2:4], 16) % _SHARDS],
-            "gsi1sk": f"{due}#{being_id}",
             **fields,
         }
+        if is_listed:
+            item["gsi1pk"] = REPAIR_PARTITIONS[int(partition[2:4], 16) % _SHARDS]
+            item["gsi1sk"] = f"{due}#{being_id}"
         return Put(MARK.stamp(item))
 
 

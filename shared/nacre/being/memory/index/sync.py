@@ -151,6 +151,7 @@ class IndexSync:
         *,
         like: Mapping[str, str] | None = None,
         complete: bool = False,
+        with_work: bool = False,
     ) -> IndexChange:
         """Return the change that adds or replaces these entries and removes these ids.
 
@@ -158,7 +159,8 @@ class IndexSync:
         from what is stored need none. If the embedder does not
         answer, the memory is found by its words until a repair; with `complete` this raises
         UnavailableError instead. `like` maps an entry to the point that it is made from, whose
-        vectors are reused where the texts are the same.
+        vectors are reused where the texts are the same. With `with_work` the same transaction lists
+        the Being for a patrol.
         """
         if not entries and not removed:
             return IndexChange((), lambda: None)
@@ -191,7 +193,7 @@ class IndexSync:
         writes += [Delete(keys.point(being_id, id_)) for id_ in removed]
         writes += self.index(state.active).changes(being_id, ids)
         if self._needs_mark(state, items, removed):
-            writes.append(self.marks.points_mark(being_id, ids))
+            writes.append(self.marks.points_mark(being_id, ids, with_work=with_work))
         return IndexChange(writes, partial(self._apply, being_id, ids, (state, items)))
 
     def _needs_mark(

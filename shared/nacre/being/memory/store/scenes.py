@@ -153,7 +153,7 @@ class Scenes:
             )
             [checked] = self._checked([draft])
             new = replace(checked, created_at=scene.created_at)
-            change = self._index.prepare(being_id, [searchable(new)], [scene_id])
+            change = self._index.prepare(being_id, [searchable(new)], [scene_id], with_work=True)
             writes = [
                 Put(new.to_item(being_id), Absent()),
                 _deletion(being_id, scene),
@@ -170,7 +170,9 @@ class Scenes:
         new = [scene for scene in step.scenes if scene.scene_id not in stored]
         deleted, not_deleted = _deletable(step.replaced, stored)
         ids = [scene.scene_id for scene in deleted]
-        index_change = self._index.prepare(being_id, list(map(searchable, new)), ids)
+        index_change = self._index.prepare(
+            being_id, list(map(searchable, new)), ids, with_work=bool(new)
+        )
         writes: list[Write] = [Put(scene.to_item(being_id), Absent()) for scene in new]
         writes += step.note_writes
         writes += [_deletion(being_id, scene) for scene in deleted]

@@ -44,9 +44,17 @@ class SearchIndex(Protocol):
     """
 
     def prepare(
-        self, being_id: str, entries: Sequence[IndexEntry], removed: Sequence[str] = ()
+        self,
+        being_id: str,
+        entries: Sequence[IndexEntry],
+        removed: Sequence[str] = (),
+        *,
+        with_work: bool = False,
     ) -> IndexChange:
-        """Return the change that adds or replaces these entries and removes these ids."""
+        """Return the change that adds or replaces these entries and removes these ids.
+
+        `with_work` says that the same transaction lists the Being for a patrol.
+        """
         ...
 
 

@@ -25,13 +25,18 @@ class DeferredIndex:
         self._marks = Marks(table, clock=clock, rng=rng)
 
     def prepare(
-        self, being_id: str, entries: Sequence[IndexEntry], removed: Sequence[str] = ()
+        self,
+        being_id: str,
+        entries: Sequence[IndexEntry],
+        removed: Sequence[str] = (),
+        *,
+        with_work: bool = False,
     ) -> IndexChange:
         """Return the change that adds or replaces these entries and removes these ids."""
         writes = self.restore_writes(being_id, [(entry, None) for entry in entries])
         if removed:
             writes += [Delete(keys.point(being_id, point_id)) for point_id in removed]
-            writes.append(self._marks.points_mark(being_id, removed))
+            writes.append(self._marks.points_mark(being_id, removed, with_work=with_work))
         return IndexChange(writes, lambda: None)
 
     def restore_writes(

@@ -37,7 +37,10 @@ class IndexUpdates:
         One mark among the writes names all changed points; `apply` finds them by it.
         """
         entries = [searchable(memory) for memory in live]
-        change = self._indexing.prepare(self._being_id, entries, gone, like=like, complete=True)
+        # A Being is listed for a patrol as long as a run of it is open.
+        change = self._indexing.prepare(
+            self._being_id, entries, gone, like=like, complete=True, with_work=True
+        )
         return list(change.writes)
 
     def apply(self, writes: Sequence[Write]) -> None:
@@ -55,8 +58,8 @@ class IndexUpdates:
 
     def catch_up(self) -> None:
         """Apply all updates that are still marked, so that decisions see the whole memory."""
-        for page in self._indexing.marks.all(self._being_id):
-            self._sync([mark for mark in page if mark.forget is None])
+        for page in self._indexing.marks.of_points(self._being_id):
+            self._sync(page)
 
     @cached_property
     def _index(self) -> VectorIndex:
