@@ -71,6 +71,37 @@ def test_a_renewed_lease_is_held_for_its_whole_time_again(
         leases.take(key)
 
 
+def test_a_worker_that_renews_often_writes_once_in_a_while(
+    leases: Leases, table: Table, key: Key, clock: StillClock
+) -> None:
+    renew = leases.renewals(leases.take(key))
+    ends = []
+    for _ in range(100):
+        clock.move(1)
+        renew()
+        ends.append((table.get(key) or {})["until"])
+        with pytest.raises(LeaseHeldError):
+            leases.take(key)
+
+    assert len(set(ends)) == 26  # every four seconds of its sixty, and the first end
+    clock.move(-30)
+    renew()
+    assert (table.get(key) or {})["until"] != ends[-1]
+
+
+def test_a_worker_that_was_stopped_learns_at_once_that_another_has_its_lease(
+    leases: Leases, key: Key, clock: StillClock
+) -> None:
+    renew = leases.renewals(leases.take(key))
+    clock.move(3)
+    renew()
+    clock.move(58)
+    leases.take(key)
+
+    with pytest.raises(LeaseLostError):
+        renew()
+
+
 def test_a_lease_that_was_given_back_is_not_renewed(leases: Leases, key: Key) -> None:
     lease = leases.take(key)
     leases.give_back(lease)

@@ -26,6 +26,7 @@ from nacre.ports.processes import Holders
 _SCHEMA_VERSION = 1
 _MAX_WAITERS = 10  # a Being has fewer messages in flight
 _ATTEMPTS = 3
+_RENEWALS = 15  # in the duration of a lease at most: one a minute for a job
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,24 @@ class Leases:
             )
         except ConditionFailedError as error:
             raise LeaseLostError(f"{lease.key.sk} was given back or taken over") from error
+
+    def renewals(self, lease: Lease) -> Callable[[], None]:
+        """Return a function that renews a lease that was just taken, for a worker to call often.
+
+        It writes only after a part of the duration. A worker that was stopped until another had
+        taken over still learns so at its next call, because that takes the whole duration.
+        """
+        quiet = self._duration.total_seconds() * 1000 / _RENEWALS
+        renewed = self._now()
+
+        def renew() -> None:
+            nonlocal renewed
+            now = self._now()
+            if not 0 <= now - renewed < quiet:
+                self.renew(lease)
+                renewed = now
+
+        return renew
 
     def wait(self, key: Key, waiter: str) -> bool:
         """Wake a waiter when its turn comes; return False if it should look again now.

@@ -61,9 +61,10 @@ class Worker:
             kind.handler(Work(job, message.receives, None, keep_message))
             return
         lease = self._leases.take(place)
+        renew = self._leases.renewals(lease)
 
         def keep() -> None:
-            self._leases.renew(lease)
+            renew()
             keep_message()
 
         try:
