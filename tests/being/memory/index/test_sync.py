@@ -537,7 +537,7 @@ def test_an_item_has_a_byte_for_each_number_of_its_vectors(bench: Bench) -> None
 @laptop
 def test_a_newer_item_is_refused(bench: Bench) -> None:
     bench.write(entry("a", "pearl"))
-    bench.table.update(keys.point(bench.being_id, "a"), Change(set={"schema": 3}))
+    bench.table.update(keys.point(bench.being_id, "a"), Change(set={"schema": 4}))
 
     with pytest.raises(Exception, match="newer Nacre"):
         bench.upkeep.check(bench.being_id)

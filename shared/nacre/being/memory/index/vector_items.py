@@ -14,13 +14,14 @@ from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import MAX_TRANSACTION_WRITES
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.schema import ItemSchema
-from nacre.ports.items.table import Item, Key, Range, Table, Update
+from nacre.ports.items.table import Item, Key, Range, Table, Update, Value
 from nacre.ports.vectors.embedder import Vector
 from nacre.ports.vectors.packed_vectors import PackedVector, unpacked
 from nacre.ports.vectors.vector_index import Kind, Point, dimension_of, is_day
 from nacre.text.analysis import terms
 
-VECTOR = ItemSchema("vector", 2, {1: lambda item: item})  # 2: vectors may be packed
+# 2: vectors may be packed. 3: the subject may be a place in the text.
+VECTOR = ItemSchema("vector", 3, {1: lambda item: item, 2: lambda item: item})
 VECTOR_OF = "vec:"  # prefix of the attribute with the vector of an embedding
 SUBJECT_OF = "sub:"  # prefix of the attribute with the vector of the subject
 CLUSTER = "C#"
@@ -81,7 +82,7 @@ class VectorItem:
         if self.cluster_id is not None:
             item["cluster_id"] = self.cluster_id
         if self.subject is not None:
-            item["subject"] = self.subject
+            item["subject"] = _place_in(self.text, self.subject)
         if self.summary is not None:
             item["summary"] = self.summary
         item |= {SUBJECT_OF + emb_id: vector for emb_id, vector in self.subjects.items()}
@@ -147,19 +148,19 @@ def vector_item(entry: IndexEntry, before: VectorItem | None) -> VectorItem:
 def from_item(item: Item) -> VectorItem:
     """Return the vector item in an item of the store."""
     item = VECTOR.read(item)
-    cluster_id, days, subject = item.get("cluster_id"), item["days"], item.get("subject")
-    summary = item.get("summary")
+    cluster_id, days, summary = item.get("cluster_id"), item["days"], item.get("summary")
     assert isinstance(days, list)
+    text = str(item["text"])
     return VectorItem(
         id=str(item["sk"])[len(_POINT) :],
         kind="node" if item["kind"] == "node" else "scene",
-        text=str(item["text"]),
+        text=text,
         text_sha=str(item["text_sha"]),
         state=str(item["state"]),
         cluster_id=None if cluster_id is None else str(cluster_id),
         days=tuple(map(str, days)),
         vectors=vectors_in(item, VECTOR_OF),
-        subject=None if subject is None else str(subject),
+        subject=_subject_in(text, item.get("subject")),
         subjects=vectors_in(item, SUBJECT_OF),
         summary=None if summary is None else str(summary),
     )
@@ -220,6 +221,21 @@ def vectors_in(item: Item, prefix: str) -> dict[str, PackedVector]:
 def _vector(vectors: Mapping[str, PackedVector], emb_id: str) -> Vector | None:
     vector = vectors.get(emb_id)
     return None if vector is None else unpacked(vector, dimension_of(emb_id))
+
+
+def _place_in(text: str, subject: str) -> Value:
+    """Return where the subject begins and ends in the text, or the subject if it is not there."""
+    start = text.find(subject)
+    return subject if start < 0 else [start, start + len(subject)]
+
+
+def _subject_in(text: str, value: Value) -> str | None:
+    if not isinstance(value, list):
+        return None if value is None else str(value)
+    start, end = value
+    assert isinstance(start, int)
+    assert isinstance(end, int)
+    return text[start:end]
 
 
 def _digest(content: bytes) -> str:
