@@ -109,6 +109,7 @@ class Load:
     searches: Searches = "files"  # as the template's SearchFiles
     fetched: float = 0.2  # share of calls whose function has not searched this Being for a while
     paused: float = 1.0  # share of calls that come when a function has let go of policy and names
+    together: float = 4  # recalls of a Being that one function logs until a patrol counts them
     misses: float = 0.1  # share of calls whose token API Gateway has not kept for a minute
     cold: float = 0.005  # share of calls that start a function: usual for steady traffic
     traced: float = 0.0  # the parameter TracesSample
@@ -145,8 +146,10 @@ _ACCESS_LOG_VALUES = {
     "routeKey": "POST /mcp/{beingId}",
     "authorizer.token_id": "0123456789abcdef",
 }
-# The patrol deletes the logged recall in the transaction that counts it.
-_LATER_WRITES = {"recall": 2, "search_memory": 2, "order_being": 2}
+# The recalls that a call logs, each by how many of its kind fit one batch: of three memories, or of
+# ten, as tests/being/memory/store/test_recall_batches.py counts them.
+_LOGGED = {"recall": (6,), "search_memory": (2,), "order_being": (6, 2)}
+_BATCH_WRITES = 2  # the patrol deletes a batch in the transaction that counts its recalls
 _HEAD_WRITES = 1  # of the audit's chain, stored once a minute in which there are calls
 _POLLS_A_MINUTE = 5 * 3  # five pollers of an idle queue that wait twenty seconds each
 
@@ -214,7 +217,7 @@ def one_call(kind: str, load: Load) -> Usage:
     usage = called + _authorized(load) + Usage(http_requests=1)
     usage += _logged(access_log_bytes(), load)
     usage += Usage(traces=load.traced)  # functions of one request share its trace
-    usage += Usage(write_units=_LATER_WRITES.get(kind, 0))
+    usage += Usage(write_units=_BATCH_WRITES * sum(_batches(kind, load)))
     if kind != "policy":  # its question has no record of its own in the table
         usage += Usage(write_units=load.paused * _HEAD_WRITES)
     if kind in ("update_notes", "order_being"):  # both leave a scene behind
@@ -347,6 +350,11 @@ def _mean_call(kind: str, load: Load) -> dict[str, Any]:
     times, units = again["asked"].get("GetItem", (0, 0))
     added = max(0.0, more) * load.paused
     mean["asked"] = {**again["asked"], "GetItem": (times + added, units + added)}
+    # Each recall was counted with a batch of its own; only the first of a batch reads whether
+    # there is an announcement.
+    times, units = mean["asked"].get("GetItem", (0, 0))
+    shared = sum(1 - batch for batch in _batches(kind, load))
+    mean["asked"]["GetItem"] = (times - shared, units - shared)
     if load.searches == "files":  # it fetches the file, and reads what has changed since
         for name in ("BatchGetItem", "s3:GetObject"):
             first, then = (call["asked"].get(name, (0, 0)) for call in (paused, again))
@@ -357,6 +365,11 @@ def _mean_call(kind: str, load: Load) -> dict[str, Any]:
         files: float = mean["asked"]["s3:GetObject"][0]
         mean["processor_ms"] += files * load.memories * _FILE_READ_MS
     return mean
+
+
+def _batches(kind: str, load: Load) -> list[float]:
+    """Return the share of a batch that each recall of such a call has."""
+    return [1 / min(load.together, room) for room in _LOGGED.get(kind, ())]
 
 
 def _grown(kind: str, when: str, load: Load) -> dict[str, Any]:
@@ -447,8 +460,8 @@ def per_kind(load: Load) -> str:
             (
                 f"`{kind}`",
                 f"{used.gb_seconds * MILLION:,.0f}",
-                f"{used.read_units:,.0f}",
-                f"{used.write_units:,.0f}",
+                _rounded(used.read_units),
+                _rounded(used.write_units),
                 f"{used.dollars * MILLION:,.2f}",
             )
         )
@@ -493,7 +506,7 @@ def hot_being() -> str:
         ("qdrant", 200),
     )
     for searches, memories in sizes:
-        load = Load(memories=memories, searches=searches, paused=0, misses=0)
+        load = Load(memories=memories, searches=searches, paused=0, misses=0, together=HOT_RECALLS)
         recall = one_call("recall", load)
         rows.append(
             (

@@ -32,6 +32,7 @@ from nacre.adapters.aws.s3_blobs import S3Blobs
 from nacre.adapters.qdrant import calls as qdrant_calls
 from nacre.adapters.vectors import file_vectors
 from nacre.being.memory.model import keys
+from nacre.being.memory.store import recall_batches
 from nacre.being.orders.order import request as order_request
 from nacre.being.orders.order_surface import OrderNames
 from nacre.core.clock import system_clock
@@ -367,6 +368,9 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
         audit = vars(stored_log)
         # The head of a chain is written once a minute, which the capacity model adds by itself.
         minute, audit["AUDIT_ANCHOR_SECONDS"] = audit["AUDIT_ANCHOR_SECONDS"], 10**6
+        # Each recall begins a batch, and the capacity model says how many share one.
+        batches = vars(recall_batches)
+        batch, batches["RECALL_BATCH_BYTES"] = batches["RECALL_BATCH_BYTES"], 0
         files = vars(file_vectors)
         # Here calls come faster than files are renewed, and how many are depends on the machine.
         quiet, files["INDEX_FILE_QUIET_SECONDS"] = files["INDEX_FILE_QUIET_SECONDS"], -1
@@ -381,6 +385,7 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
             get._TIMEOUT_SECONDS = patience
             limits["ORDER_GATEWAY_SECONDS"] = seconds
             audit["AUDIT_ANCHOR_SECONDS"] = minute
+            batches["RECALL_BATCH_BYTES"] = batch
             files["INDEX_FILE_QUIET_SECONDS"] = quiet
             signed_requests.signed = made
             for each in opened:  # a function ends without a word, and would leave them open

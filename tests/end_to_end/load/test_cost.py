@@ -33,7 +33,7 @@ from tests.infra.declared import functions, resources
 
 TEXT = PAGE.read_text(encoding="utf-8")
 WORDS = " ".join(TEXT.split())
-FREE = Load(paused=0, fetched=0, misses=0, cold=0, dynamodb_ms=0, model_seconds=0)
+FREE = Load(paused=0, fetched=0, misses=0, cold=0, dynamodb_ms=0, model_seconds=0, together=1)
 
 
 def test_the_page_shows_every_table_of_the_script_as_it_is_now() -> None:
@@ -91,6 +91,15 @@ def test_waiting_for_the_store_is_paid_for() -> None:
     more = one_call("recall", slower).gb_seconds - one_call("recall", FREE).gb_seconds
 
     assert more == pytest.approx(requests * 0.010 * 1024 / 1024, rel=0.1)
+
+
+def test_recalls_in_one_batch_share_its_deletion_and_its_announcement() -> None:
+    alone, four, many = (one_call("recall", replace(FREE, together=n)) for n in (1, 4, 100))
+
+    assert alone.write_units - four.write_units == pytest.approx(2 - 2 / 4)
+    assert alone.write_units - many.write_units == pytest.approx(2 - 2 / 6)  # as many as it takes
+    assert alone.read_units - four.read_units == pytest.approx(1 - 1 / 4)
+    assert one_call("update_notes", FREE) == one_call("update_notes", replace(FREE, together=4))
 
 
 def test_an_order_is_paid_for_while_its_model_thinks() -> None:
