@@ -21,7 +21,7 @@ from nacre.being.memory.store.recall_log import (
 from nacre.core.errors import NewerSchemaError, UnavailableError
 from nacre.core.ids import new_uuid, ulid
 from nacre.core.limits import RECALL_BATCH_BYTES, RECALL_BATCH_SECONDS
-from nacre.ports.items.table import Change, Condition, Item, Key
+from nacre.ports.items.table import Change, Condition, Delete, Item, Key
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import Keeper, a_node
 from tests.being.patrol.worlds import FusedTable, World, new_world
@@ -98,6 +98,22 @@ def test_a_batch_that_takes_more_is_not_announced_again(world: World) -> None:
 
     assert reads == [2, 1, 1, 1]  # the node, and once the announcement
     assert world.table.get(keys.uncounted(world.being_id)) is not None
+
+
+def test_a_batch_that_was_counted_begins_again(kept: Keeper) -> None:
+    kept.memory.nodes.add(kept.id, [a_node(1)])
+    node_id = a_node(1).node_id
+    kept.memory.recalls.add(kept.id, {node_id: 1})
+    [counted] = waiting_batches(kept.table, kept.id)
+    kept.table.transact([Delete(counted.key, counted.is_unchanged)])
+    kept.table.delete(keys.uncounted(kept.id))
+
+    kept.memory.recalls.add(kept.id, {node_id: 2})
+
+    [batch] = waiting_batches(kept.table, kept.id)
+    assert batch.key == counted.key
+    assert [recall.times for recall in batch.recalls] == [{node_id: 2}]
+    assert kept.table.get(keys.uncounted(kept.id)) is not None
 
 
 def test_a_recall_after_its_batch_was_counted_announces_itself(world: World) -> None:

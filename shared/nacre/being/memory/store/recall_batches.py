@@ -110,7 +110,7 @@ class RecallBatch:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """Where a recall was appended, and whether the log is known to be announced."""
+    """The batch of a recall, and whether the log is known to be announced."""
 
     key: Key
     is_announced: bool
