@@ -19,14 +19,16 @@ def answer(messages: list[dict[str, Any]]) -> str:
     parts = told if isinstance(told, list) else [{"type": "text", "text": told}]
     texts = [part["text"] for part in parts if part["type"] == "text"]
     images = [part for part in parts if part["type"] == "image_url"]
-    said = []
+    sentences = []
     if images:
-        said.append(f"I was shown {len(images)} image.")
-    said += [f"The PDF says: {found}" for found in re.findall(r"```\n(.*?)\n```", "\n".join(texts))]
-    if not said:
-        before = [each["content"] for each in messages if each["role"] == "assistant"]
-        said.append(f"As I told you: {before[-1]}" if before else "I have seen nothing yet.")
-    return " ".join(said)
+        sentences.append(f"I was shown {len(images)} image.")
+    sentences += [
+        f"The PDF says: {text}" for text in re.findall(r"```\n(.*?)\n```", "\n".join(texts))
+    ]
+    if not sentences:
+        before = [message["content"] for message in messages if message["role"] == "assistant"]
+        sentences.append(f"As I told you: {before[-1]}" if before else "I have seen nothing yet.")
+    return " ".join(sentences)
 
 
 class Handler(BaseHTTPRequestHandler):

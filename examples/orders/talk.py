@@ -23,7 +23,7 @@ def sent(name: str, mime_type: str) -> dict[str, str]:
 
 async def order(client: Client, message: str, **media: list[dict[str, str]]) -> None:
     """Give an order, and print both sides."""
-    along = [each["filename"] for items in media.values() for each in items]
+    along = [item["filename"] for items in media.values() for item in items]
     print(f"> {message}" + (f"  [{', '.join(along)}]" if along else ""))
     arguments = {"message": message, "sessionKey": "at-the-beach", **media}
     answer = await client.call_tool("order_pearl", arguments)

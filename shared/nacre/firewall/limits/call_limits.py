@@ -9,8 +9,8 @@ from nacre.core.clock import Clock
 from nacre.core.errors import NacreError
 from nacre.core.limits import RETRY_AFTER_SECONDS
 from nacre.firewall.content.digests import canonical
+from nacre.firewall.limits.concurrency import Places, Taken
 from nacre.firewall.limits.counters import Counted, Counters, Use
-from nacre.firewall.limits.places import Places, Taken
 from nacre.firewall.rules.evaluate import Engine
 from nacre.firewall.rules.limit import Limit, Measure, Share
 from nacre.firewall.rules.policy import Policy, RuleNames

@@ -1,4 +1,4 @@
-"""Places of limits in the item store: calls that run at the same time.
+"""Limits of concurrent calls: the places of running calls, in the item store.
 
 One item has the places of all limits of a group: for each limit the number that is taken, and for
 each place the end of its lease. A call takes its places in one write and gives them back in
