@@ -14,9 +14,9 @@ from typing import Any
 
 
 def answer(messages: list[dict[str, Any]]) -> str:
-    """Say what has come, now or in an earlier turn."""
-    told = messages[-1]["content"]
-    parts = told if isinstance(told, list) else [{"type": "text", "text": told}]
+    """Return a text that lists the images and PDFs of this turn, or repeats the earlier answer."""
+    content = messages[-1]["content"]
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     texts = [part["text"] for part in parts if part["type"] == "text"]
     images = [part for part in parts if part["type"] == "image_url"]
     sentences = []

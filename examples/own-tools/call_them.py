@@ -49,15 +49,15 @@ def main() -> None:
             text=True,
         )
         assert server.stdout is not None
-        said = ""
-        while not (found := re.search(r"(http://\S+/mcp/?\S*)", said)) or "brt_" not in said:
+        output = ""
+        while not (url := re.search(r"(http://\S+/mcp/?\S*)", output)) or "brt_" not in output:
             line = server.stdout.readline()
-            assert line, said
-            said += line
-        token = re.search(r"brt_[A-Za-z0-9_-]+", said)
+            assert line, output
+            output += line
+        token = re.search(r"brt_[A-Za-z0-9_-]+", output)
         assert token is not None
         try:
-            asyncio.run(talk(found[1].rstrip('",'), token[0]))
+            asyncio.run(talk(url[1].rstrip('",'), token[0]))
         finally:
             server.terminate()
             server.communicate()
