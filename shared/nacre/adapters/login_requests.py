@@ -1,4 +1,4 @@
-"""Requests to authorization servers, which never reach a private address by a server's word."""
+"""Requests to authorization servers; no server can direct them to a private address."""
 
 import asyncio
 import ssl

@@ -15,8 +15,8 @@ from typing import Any
 from nacre.firewall.confine import system_calls as calls
 from nacre.firewall.confine.confined_server import (
     ConfinedStart,
+    OwnerGrants,
     Server,
-    Wishes,
     check_machine,
     confined_rights,
 )
@@ -42,7 +42,7 @@ def server_of(
     cwd: Path,
     environment: dict[str, str] | None = None,
     bases: Sequence[Path] = (),
-    wishes: Wishes = Wishes(),  # noqa: B008 - it never changes
+    grants: OwnerGrants = OwnerGrants(),  # noqa: B008 - it never changes
     name: str = "files",
 ) -> Server:
     """Return a server on this machine."""
@@ -55,7 +55,7 @@ def server_of(
         environment=dict(os.environ) if environment is None else environment,
         cwd=cwd,
         home=home,
-        wishes=wishes,
+        grants=grants,
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.firewall.confine.confined_server import Wishes
+from nacre.firewall.confine.confined_server import OwnerGrants
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.rules.rule import Surroundings
 from nacre.wiring.features.confine import explained_rights
@@ -207,9 +207,9 @@ def test_variables_reach_the_server_and_not_the_launcher(tmp_path: Path) -> None
     program = "import os; print(os.environ['LD_PRELOAD'], ascii(os.environ['NAME']))"
     line = [sys.executable, "-I", "-S", "-c", program]
     given = {"LD_PRELOAD": "/nowhere/x.so", "NAME": "h\u00e9\udcff"}
-    wishes = Wishes(env=("LD_PRELOAD", "NAME"))
+    grants = OwnerGrants(env=("LD_PRELOAD", "NAME"))
 
-    start = confined("", server_of(line, cwd=tmp_path, environment=given, wishes=wishes), tmp_path)
+    start = confined("", server_of(line, cwd=tmp_path, environment=given, grants=grants), tmp_path)
     assert start.environment == {}
     code, out = output_of(start, tmp_path)
 

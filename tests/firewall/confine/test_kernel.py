@@ -10,7 +10,7 @@ import pytest
 from nacre.core.errors import ConfigurationError, InvalidInputError
 from nacre.firewall.confine import landlock
 from nacre.firewall.confine import system_calls as calls
-from nacre.firewall.confine.confined_server import Wishes
+from nacre.firewall.confine.confined_server import OwnerGrants
 from nacre.firewall.confine.rights import Port, Rights, Root
 from nacre.firewall.confine.seatbelt import profile
 from nacre.firewall.confine.seccomp import Machine, program
@@ -161,10 +161,10 @@ def test_older_kernels_get_no_right_that_they_do_not_know() -> None:
             assert on_files & ~on_folders == 0
 
 
-@pytest.mark.parametrize("wishes", [Wishes(connect=(0,)), Wishes(accept=("all",))])
-def test_a_wish_that_means_nothing_is_refused(wishes: Wishes) -> None:
+@pytest.mark.parametrize("grants", [OwnerGrants(connect=(0,)), OwnerGrants(accept=("all",))])
+def test_a_wish_that_means_nothing_is_refused(grants: OwnerGrants) -> None:
     with pytest.raises(InvalidInputError):
-        wishes.check()
+        grants.check()
 
 
 def test_the_profile_of_macos_is_well_formed_and_closed() -> None:

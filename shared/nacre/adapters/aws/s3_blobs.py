@@ -1,4 +1,4 @@
-"""Blobs in S3; the bucket's lifecycle removes what reading already hides."""
+"""Blobs in S3. Expired ones are hidden from readers, and the bucket's lifecycle removes them."""
 
 import time
 from collections.abc import Mapping

@@ -40,9 +40,9 @@ class IndexFile:
     """The state of a Being's file; times are in epoch seconds.
 
     `changes` counts the changes of points, and `folded` is how many of them the file has. `tail`
-    holds the points that changed since, each with a value that is another at each change. `claim`
-    is the name of a file that somebody is writing, and `left` has names of files that may still be
-    there besides.
+    holds the points that changed since, each with a value that is new at each change. `claim` is
+    the name of a file that somebody is writing, and `left` has names of other files that may still
+    exist.
     """
 
     since: int | None = None  # from when on every change is noted

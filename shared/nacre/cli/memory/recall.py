@@ -27,10 +27,10 @@ def recall(
 ) -> None:
     """Show what a Being recalls for MESSAGE, now or as of a past time.
 
-    Its clients get the same. Looking does not count as a recall: nothing is written.
+    Its clients get the same. The command does not count as a recall, and writes nothing.
 
-    With --as-of, the answer is that of the given time: with the memories, texts, merges, ranks and
-    strengths of then. A day means its end. Memories that were erased since are missing.
+    With --as-of, the answer has the memories, texts, merges, ranks and strengths of the given time.
+    A day means its end. Memories that were erased since are missing.
     """
     zone = None if timezone is None else time_zone(timezone)
 

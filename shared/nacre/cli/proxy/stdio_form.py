@@ -88,10 +88,10 @@ def _confined_start(
     settings: "Settings",
     policy: "Policy",
 ) -> "ConfinedStart":
-    from nacre.firewall.confine.confined_server import Wishes
+    from nacre.firewall.confine.confined_server import OwnerGrants
     from nacre.wiring.features.confine import confined_start, ports_in
 
-    wishes = Wishes(
+    grants = OwnerGrants(
         connect=ports_in(options.connect),
         read=options.read,
         write=options.write,
@@ -99,4 +99,4 @@ def _confined_start(
         env=options.env,
         accept=options.accept,
     )
-    return confined_start(settings, policy, name, options.command, where, wishes)
+    return confined_start(settings, policy, name, options.command, where, grants)

@@ -124,7 +124,7 @@ def _wait_for_holder(worker: Worker, message: Message, postpone: Postpone, secon
 def _run_when_free(
     worker: Worker, message: Message, patience: float, sleep: Callable[[float], None]
 ) -> None:
-    """Do the job; where its Being is at work, look again soon, and ever less often.
+    """Do the job; while its Being is busy, try again soon, and then less and less often.
 
     SQS counts deliveries and gives a message up after three, so the wait is within one.
     """

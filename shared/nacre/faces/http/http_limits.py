@@ -48,7 +48,7 @@ class BoundedProtocol(H11Protocol):
         self._crowd.enter(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Free the place of the connection."""
         self._crowd.leave(self)
         super().connection_lost(exc)
 
@@ -67,7 +67,7 @@ class BoundedProtocol(H11Protocol):
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """Go on."""
+        """Resume writing."""
         self._unread_since = None
         super().resume_writing()
 

@@ -40,7 +40,7 @@ class Questions:
         self._open = True
 
     def put(self, method: str, params: dict[str, Any]) -> "Future[Response]":
-        """Send the request and return its answer to come."""
+        """Send the request and return the future of its answer."""
         from concurrent.futures import Future  # noqa: PLC0415 - not needed to start
 
         future: Future[Response] = Future()

@@ -49,7 +49,7 @@ from nacre.firewall.rules.sections import Settings
 from nacre.firewall.suggested_commands import Commands
 from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Absent, Compare, Item, Key, Table
 
-_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # none that is taken for another
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # without letters that look like digits
 _COMMANDS = Commands()
 _ATTEMPTS = 8  # calls of one server that ask at the very same moment
 _SCHEMA = 1

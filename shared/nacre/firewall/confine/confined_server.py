@@ -41,8 +41,8 @@ _SECONDS = 2.0  # to wait for the last lines of standard error
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """Grants of the owner beside the rules, and the gaps of the kernel that are accepted."""
+class OwnerGrants:
+    """Rights that the owner grants besides the rules, and the gaps that the owner accepts."""
 
     connect: tuple[int, ...] = ()
     read: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Wishes:
     accept: tuple[str, ...] = ()
 
     def check(self) -> Self:
-        """Raise InvalidInputError for a port or a gap that there is not."""
+        """Raise InvalidInputError for a port or a gap that does not exist."""
         for number in self.connect:
             if not 0 < number < 65_536:
                 raise InvalidInputError(f"--connect: {number} is not a port (1 to 65535)")
@@ -72,7 +72,7 @@ class Server:
     environment: Mapping[str, str]
     cwd: Path
     home: Path
-    wishes: Wishes = Wishes()
+    grants: OwnerGrants = OwnerGrants()
 
 
 def confined_rights(
@@ -91,7 +91,7 @@ def confined_rights(
     ConfigurationError if the server cannot be confined.
     """
     command = server.command
-    wishes = server.wishes.check()
+    grants = server.grants.check()
     if Path(command[0]).name in PACKAGES:
         from nacre.firewall.confine.packages import installed  # noqa: PLC0415 - few servers need it
 
@@ -99,27 +99,27 @@ def confined_rights(
     path = server.environment.get("PATH")
     runtime = runtime_of(command, path, server.home, server.cwd)
     named = (policy, server.name, server.where)
-    gaps = wishes.accept
+    gaps = grants.accept
     rights = policy_rights(*named, forbidden=forbidden, programs=programs, gaps=gaps)
     fetched = packages.resolve()
     code = [root for root in runtime.code if not Path(root.path).is_relative_to(fetched)]
     rights = rights.joined(code_rights(*named, code, forbidden=forbidden, gaps=gaps))
     own = [root for root in runtime.roots if root not in code]
-    for option, access, folders in _declared(wishes):
+    for option, access, folders in _declared(grants):
         declared = [_declared_root(option, access, folder, server) for folder in folders]
         for root in declared:
             check_own(root, forbidden, (*programs, *forbidden))
         own += declared
-    for name in wishes.run:
+    for name in grants.run:
         own += program_roots(name, path, server.home)
-    ports = [Port(number, "--connect") for number in wishes.connect]
+    ports = [Port(number, "--connect") for number in grants.connect]
     if ports:
         ports.append(Port(DNS, "--connect: host names, looked up over TCP"))
     return runtime, Rights(tuple(own), tuple(ports)).joined(rights)
 
 
-def _declared(wishes: Wishes) -> list[tuple[str, Access, tuple[str, ...]]]:
-    return [("--read", "read", wishes.read), ("--write", "write", wishes.write)]
+def _declared(grants: OwnerGrants) -> list[tuple[str, Access, tuple[str, ...]]]:
+    return [("--read", "read", grants.read), ("--write", "write", grants.write)]
 
 
 def _declared_root(option: str, access: Access, folder: str, server: Server) -> Root:
@@ -246,7 +246,7 @@ def _new_folder() -> Path:
 def _environment(server: Server, rights: Rights, folder: str) -> dict[str, str]:
     """Return the environment: the usual names, those that the owner gives, and its own folder."""
     names = {name for name in server.environment if name in _USUAL or name.startswith("LC_")}
-    names |= {name for name in server.wishes.env if name in server.environment}
+    names |= {name for name in server.grants.env if name in server.environment}
     variables = {name: server.environment[name] for name in sorted(names)}
     by_tcp = _BY_TCP if any(port.number == DNS for port in rights.ports) else {}
     return {**by_tcp, **variables, **dict.fromkeys(_TEMPORARY, folder)}

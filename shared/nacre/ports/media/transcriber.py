@@ -7,7 +7,7 @@ from nacre.core.lazy_dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The words of a sound; `tokens` is how many it counted as, None if that is unknown."""
+    """The words in a recording; `tokens` is how many it counted as, None if that is unknown."""
 
     text: str = field(repr=False)
     tokens: int | None = None

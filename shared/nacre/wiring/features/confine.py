@@ -10,8 +10,8 @@ from nacre.core.errors import InvalidInputError
 from nacre.firewall.confine.confined_server import (
     PACKAGES,
     ConfinedStart,
+    OwnerGrants,
     Server,
-    Wishes,
     check_machine,
     confined_rights,
 )
@@ -35,7 +35,7 @@ def confined_start(
     name: str,
     command: Sequence[str],
     where: "Surroundings",
-    wishes: Wishes,
+    grants: OwnerGrants,
     *,
     environment: Mapping[str, str] | None = None,
     cwd: str = "",
@@ -44,7 +44,7 @@ def confined_start(
 
     Raise ConfigurationError if it cannot.
     """
-    server = _server(name, command, where, wishes, environment, cwd)
+    server = _server(name, command, where, grants, environment, cwd)
     runtime, rights = rights_of(settings, policy, server)
     check_machine(rights)
     return ConfinedStart(runtime, rights, server)
@@ -61,14 +61,20 @@ def confined_program(
     cwd: str,
 ) -> ConfinedStart:
     """Return the start of a program of the gateway, with the variables of its configuration."""
-    grants = config.confine
-    assert grants is not None
-    wishes = Wishes(
-        *(grants.connect, grants.read, grants.write, grants.run, tuple(config.env)),
-        accept=grants.accept,
+    confinement = config.confine
+    assert confinement is not None
+    grants = OwnerGrants(
+        *(
+            confinement.connect,
+            confinement.read,
+            confinement.write,
+            confinement.run,
+            tuple(config.env),
+        ),
+        accept=confinement.accept,
     )
     return confined_start(
-        *(settings, policy, config.name, command, where, wishes), environment=environment, cwd=cwd
+        *(settings, policy, config.name, command, where, grants), environment=environment, cwd=cwd
     )
 
 
@@ -84,7 +90,7 @@ def explained_rights(
     Without a command, and for packages, the needs of the runtime are left out.
     """
     if command and Path(command[0]).name not in PACKAGES:
-        return rights_of(settings, policy, _server(name, command, where, Wishes()))[1]
+        return rights_of(settings, policy, _server(name, command, where, OwnerGrants()))[1]
     from nacre.core.lazy_dataclasses import replace
 
     rights = policy_rights(
@@ -135,7 +141,7 @@ def _server(
     name: str,
     command: Sequence[str],
     where: "Surroundings",
-    wishes: Wishes,
+    grants: OwnerGrants,
     environment: Mapping[str, str] | None = None,
     cwd: str = "",
 ) -> Server:
@@ -146,7 +152,7 @@ def _server(
         environment=dict(os.environ) if environment is None else environment,
         cwd=Path(cwd or Path.cwd()),
         home=Path.home(),
-        wishes=wishes,
+        grants=grants,
     )
 
 

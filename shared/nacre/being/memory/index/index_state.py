@@ -37,8 +37,8 @@ class IndexState:
     """The embedding that answers searches, and the progress of the one that will replace it.
 
     `former` are earlier ones whose vectors are kept for a while. Memories that are removed are
-    removed from these too. `filed` says that there may be a file of points, which every write has
-    to tell of its changes; versions that know of no files refuse the state then.
+    removed from these too. `filed` says that there may be a file of points, in whose
+    state every write notes its changes; versions without such files then refuse the state.
     """
 
     active: str
@@ -124,7 +124,7 @@ class IndexStates:
         return True
 
     def unfile(self, being_id: str) -> None:
-        """Give the file of points up, for a writer that tells it nothing."""
+        """Give up the file of points, for a writer that notes no changes there."""
         change = Change(set={SCHEMA: _UNFILED}, remove=frozenset({"filed"}))
         with suppress(ConditionFailedError):  # the Being is being erased
             self._table.transact(

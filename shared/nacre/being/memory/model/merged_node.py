@@ -127,7 +127,7 @@ def _with_remaining_lineage(
 ) -> Node:
     """Return a rebuilt node with the lineages of what it is still made of.
 
-    A text that stays keeps its lineage, whatever was erased: it may say what that said.
+    A text that stays keeps its lineage, whatever was erased: it may repeat what was erased.
     """
     if node.wordings or parents:
         sources: list[Node | Scene] = [*parents, *scenes]

@@ -124,7 +124,7 @@ class SceneDraft(SceneText):
     evidence: tuple[str, ...] = ()  # ids of messages
     origins: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})  # see `lineage`
     scene_id: str | None = None
-    client: str | None = None  # in whose conversation it was heard, with its session
+    client: str | None = None  # the client in whose conversation it was heard
     session: str | None = None
 
 
@@ -141,7 +141,7 @@ class Scene(SceneText, StoredRecord):
     trust: Trust = "agent"
     evidence: tuple[str, ...] = ()  # ids of messages
     origins: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})  # see `lineage`
-    client: str | None = None  # in whose conversation it was heard, with its session
+    client: str | None = None  # the client in whose conversation it was heard
     session: str | None = None
     status: SceneStatus = "pending"
     node_id: str | None = None
@@ -359,7 +359,7 @@ class Message(StoredRecord):
     session_key_hash: str | None = None
     # Of a message that was captured from a client:
     client: str | None = None
-    session: str | None = None  # the client's own id of it
+    session: str | None = None  # the client's own id for it
     project: str | None = None
     conversation_id: str | None = None
     # Of what its writer had received from other servers; see `lineage`.

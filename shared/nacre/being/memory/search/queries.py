@@ -126,10 +126,10 @@ class MemoryQueries:
         counted: bool,
         holder: Holder | None = None,
     ) -> Reply:
-        """Return a list of the memories that a query finds, dead ones too.
+        """Return a list of the memories that a query finds, including dead ones.
 
-        With `as_of`, it is as on that day: later memories are left out, and those that were
-        superseded later hold.
+        With `as_of`, the list is as of that day: later memories are left out, and memories that
+        were superseded later still hold.
         """
         day_from, day_to = checked_days(date_from, date_to)
         if as_of is not None:
@@ -199,7 +199,7 @@ class MemoryQueries:
     ) -> str:
         """Return one node, one cluster with `limit` of its nodes, or the list of clusters.
 
-        With `as_of`, it is as on that day.
+        With `as_of`, the answer is as of that day.
         """
         day = None if as_of is None else checked_date(as_of, "as_of")
         if node_id is not None:

@@ -113,7 +113,7 @@ class KeptQuestions:
         self._clock = clock
 
     def switch(self, being_id: str, *, on: bool) -> None:
-        """Keep questions from now on, or no longer; those that are kept stay."""
+        """Start or stop keeping questions; those that are kept already stay."""
         if on:
             change = Change(set={KEEPS_QUESTIONS: True})
         else:

@@ -92,7 +92,7 @@ class LinkedMedia:
         return [{"type": "text", "text": text + "\n".join(lines)}, *blocks]
 
     def named(self, being_id: str, images: Any, files: Any, limits: MediaLimits) -> SentMedia:
-        """Return the media of a call, once each upload that it names is found to wait.
+        """Return the media of a call, after checking that each upload that it names is waiting.
 
         Raises InvalidArgumentError for one that does not exist, was used, or has another type.
         """

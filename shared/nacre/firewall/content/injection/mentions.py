@@ -1,6 +1,6 @@
 """Words about an attack that are not an attack: quotations, examples, what a scanner looks for.
 
-Whoever attacks can write like that too; the price of reading security texts in peace.
+Attackers can write like that too. That is the price of not flagging texts about security.
 """
 
 from functools import lru_cache
