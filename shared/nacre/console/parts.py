@@ -67,8 +67,8 @@ def memory_pages(parts: Console) -> "Callable[[FastAPI], None]":
         from nacre.console.pages import MEMORY_ROUTES  # noqa: PLC0415
 
         app.state.console = parts
-        for routes in MEMORY_ROUTES:
-            app.include_router(routes)
+        for router in MEMORY_ROUTES:
+            app.routes.extend(router.routes)  # as `portal_app` does
 
     return add
 
@@ -80,7 +80,7 @@ def control_pages(parts: Control) -> "Callable[[FastAPI], None]":
         from nacre.console.pages import CONTROL_ROUTES  # noqa: PLC0415
 
         app.state.control = parts
-        for routes in CONTROL_ROUTES:
-            app.include_router(routes)
+        for router in CONTROL_ROUTES:
+            app.routes.extend(router.routes)  # as `portal_app` does
 
     return add

@@ -69,8 +69,9 @@ def portal_app(portal: Portal, *more: Callable[[FastAPI], None], is_late: bool =
     async def static(name: str, v: str = "") -> Response:
         return static_file(name, v)
 
+    # `include_router` would read the signature of every function again, at the first request.
     for router in (sign_in_routes, passkey_routes, oauth_routes, consent_routes):
-        app.include_router(router)
+        app.routes.extend(router.routes)
     if not is_late:
         for add in more:
             add(app)
