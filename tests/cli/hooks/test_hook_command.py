@@ -1,5 +1,6 @@
 """Hooks of clients: context, recall and capture, and never a problem for the client."""
 
+import io
 import json
 import os
 import socket
@@ -8,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from nacre.being.memory.conversations.client_names import client_name, hook_client
+from nacre.cli.commands import run_commands
 from nacre.cli.hooks.capture_settings import read_settings, write_settings
 from nacre.cli.hooks.hook_input import CLIENTS
 from nacre.cli.hooks.server_call import ServerCallError, address_of, call_tool
@@ -28,6 +30,7 @@ from tests.scaffolding.certificates import Authority
 from tests.scaffolding.connect_proxy import connect_proxy
 
 _PACKAGE = Path(__file__).parents[3] / "shared"
+_SECONDS = 600  # far more than a busy machine needs; without an end, a test would not tell why
 KEY = "ghp_" + "aB3" * 12
 
 
@@ -40,11 +43,19 @@ class Machine:
     transcript: Path
 
     def nacre(self, *arguments: str, text: str | None = None) -> str:
-        """Run a command that succeeds, and return what it printed."""
-        streams = {} if text is None else {"stdin": subprocess.PIPE}
-        code, out, err = finish(start(*arguments, **streams), text)
-        assert code == 0, err
-        return out
+        """Run a command that succeeds, and return what it printed.
+
+        It runs in this process, unless it reads its input: only hooks must be real processes.
+        """
+        if text is not None:
+            code, out, err = finish(start(*arguments, stdin=subprocess.PIPE), text)
+            assert code == 0, err
+            return out
+        printed, told = io.StringIO(), io.StringIO()
+        with redirect_stdout(printed), redirect_stderr(told):
+            code = run_commands(list(arguments))
+        assert code == 0, told.getvalue()
+        return printed.getvalue()
 
     def hook(self, event: str, *options: str, **fields: Any) -> dict[str, Any]:
         """Run a hook of Claude Code, and return its JSON; {} for silence."""
@@ -228,9 +239,11 @@ def test_a_pause_and_exclusions_keep_messages_out(allowed: Machine) -> None:
     old = (datetime.now(UTC) - timedelta(days=1)).isoformat()
     allowed.say("before the consent alpha", timestamp=old)
     allowed.say("captured bravo")
+    time.sleep(0.01)
     allowed.nacre("capture", "pause")
     time.sleep(0.01)
     allowed.say("in the pause charlie")
+    time.sleep(0.01)
     allowed.nacre("capture", "resume")
     time.sleep(0.01)
     allowed.nacre("capture", "exclude", "word", "Waterloo", "c++")
@@ -430,7 +443,7 @@ def test_a_long_transcript_is_finished_in_the_background(allowed: Machine) -> No
 
     allowed.hook("stop")
 
-    end = time.monotonic() + 60
+    end = time.monotonic() + _SECONDS
     place = allowed.home / "capture" / "claude-code-s1"
     while not place.exists() or int(place.read_text() or 0) < allowed.transcript.stat().st_size:
         assert time.monotonic() < end

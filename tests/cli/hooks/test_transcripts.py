@@ -75,6 +75,7 @@ def test_any_pieces_give_the_whole(tmp_path: Path, size: int) -> None:
     for end in [*range(size, len(content), size), len(content)]:
         file.write_bytes(content[:end])
         increment = read_increment("claude-code", str(file), offset)
+        assert not increment.has_more  # an unfinished line is for the next hook
         collected += increment.messages
         offset = increment.offset
     assert collected == whole

@@ -101,9 +101,8 @@ def read_increment(client: str, path: str, offset: int) -> Increment:
         for place, message in enumerate(messages_in(client, line) if line.strip() else ()):
             # A later line may have the same message again, more complete.
             messages[message.id or (number, place)] = message
-    return Increment(
-        list(messages.values()), offset + end, has_more=offset + end < size and end > 0
-    )
+    was_read = offset + len(content)
+    return Increment(list(messages.values()), offset + end, has_more=was_read < size and end > 0)
 
 
 def _end_of_line(file: "BinaryIO") -> int:
