@@ -41,15 +41,25 @@ setup: .venv/.ready-dev ## Make .venv with everything that development needs
 serve: .venv/.ready-serve ## Run the server on this machine (ARGS="--port 9000")
 	@$(BIN)/nacre serve $(ARGS)
 
-.PHONY: check
-check: lint test ## All that must pass before a commit: format, lint, types, contracts, tests
+# Types are checked beside the tests, which one process collects for the first ten seconds.
+# In the background it is mypy, because what is started there ignores an interrupt.
+define with_types
+$(1)/mypy & types=$$!; $(2); tests=$$?; wait $$types && exit $$tests
+endef
 
-.PHONY: lint
-lint: .venv/.ready-dev ## Format, lint, types and import contracts, without changing a file
+.PHONY: check
+check: style ## All that must pass before a commit: format, lint, types, contracts, tests
+	$(call with_types,$(BIN),$(PYTEST) --workers $(WORKERS) $(ARGS))
+
+.PHONY: style
+style: .venv/.ready-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+.PHONY: lint
+lint: style ## Format, lint, types and import contracts, without changing a file
+	$(BIN)/mypy
 
 .PHONY: format
 format: .venv/.ready-dev ## Rewrite files as ruff wants them
@@ -81,8 +91,8 @@ test-313: .venv/.ready-dev ## The same types and tests on Python 3.13, which AWS
 		printf '\n!!! NOT RUN on Python 3.13: there is none here and none could be fetched\n\n' >&2; exit 0; }; \
 	PYTHON=$$python UV_PROJECT_ENVIRONMENT=.tools/venv-3.13 infra/setup.sh dev && \
 	echo "$$(.tools/venv-3.13/bin/python --version)" && \
-	.tools/venv-3.13/bin/mypy && \
-	.tools/venv-3.13/bin/python -m pytest --workers $(WORKERS) -p no:cacheprovider $(ARGS)
+	{ $(call with_types,.tools/venv-3.13/bin,.tools/venv-3.13/bin/python -m pytest \
+		--workers $(WORKERS) -p no:cacheprovider $(ARGS)); }
 
 .PHONY: test-oldest
 test-oldest: .venv/.ready-dev ## The same tests on the oldest Python that is promised, as an ordinary user

@@ -51,9 +51,26 @@ def pytest_configure() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
-def pytest_collection_finish() -> None:
-    """Leave what collection made out of every later garbage collection."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave what collection made out of every later garbage collection.
+
+    Before workers are forked, load what each of them would load for itself.
+    """
+    if session.config.getoption("workers") and not session.config.option.collectonly:
+        _load_what_workers_share()
     gc.freeze()
+
+
+def _load_what_workers_share() -> None:
+    """Load the fake AWS with its descriptions of services, and the client of other servers.
+
+    They are a third of a million objects, which each full garbage collection would visit.
+    """
+    import nacre.adapters.mcp.transports  # noqa: F401
+    from tests.scaffolding.aws_stack import aws_stack
+
+    with aws_stack():
+        pass
 
 
 @pytest.hookimpl(tryfirst=True)
