@@ -195,6 +195,8 @@ def test_one_plain_statement_has_a_verb(text: str, verb: str) -> None:
         "select pg_read_file('x')",
         'select "pg_sleep"(1)',
         "select public.f(1)",
+        *("select public.lower('a')", "select public . lower ('a')", "select public. lower('a')"),
+        *("select public\n.\nlower('a')", 'select "x" . lower(1)', "select a.b . lower(1)"),
         "select * from dblink('x')",
         "select load_extension('x')",
         "insert into t (a) values (1) on conflict (a) do update set a = 2",
@@ -209,3 +211,9 @@ def test_one_plain_statement_has_a_verb(text: str, verb: str) -> None:
 )
 def test_anything_but_one_plain_statement_has_none(text: str) -> None:
     assert one_statement(text) is None
+
+
+@pytest.mark.parametrize("text", ["a", "a.", ". ", " ", "(", "a(", "lower(1),", "'a'"])
+def test_a_long_text_is_read_once(text: str) -> None:
+    """With time that grows by the square, any of these would take hours."""
+    one_statement(f"select {text * (900_000 // len(text))}")

@@ -14,7 +14,8 @@ VERBS = (
 _NEVER = re.compile(r"--|/\*|\*/|[;\\#\[\]{}\0]|\$(?!\d)|@@|\$\d+\w|[^\x00-\x7f\w]")
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`\w+`")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[^\x00-\x7f]+")
-_CALL = re.compile(r"([\w.]*)\s*\(")
+# The name before a parenthesis, read backwards, so that each character is read once.
+_CALLED = re.compile(r"\s*(\w*(?:\s*\.(?:\s*\w+)?)*)")
 # T-SQL needs no semicolon before another statement, and none of these words can be a name there.
 _NEXT_STATEMENT = frozenset(
     (
@@ -103,16 +104,20 @@ def _mark(quoted: re.Match[str]) -> str:
 
 
 def _calls_are_plain(bare: str) -> bool:
-    for call in _CALL.finditer(bare):
-        name = call[1]
-        if name and name.lower() not in _BEFORE_PARENTHESES and not _is_table(bare, call):
+    words: list[str] = []
+    for text in bare.split("(")[:-1]:
+        match = _CALLED.match(text[::-1])
+        called = "" if match is None else match[1][::-1]
+        words += _WORD.findall(text[: len(text.rstrip()) - len(called)].lower())
+        name = "".join(called.lower().split())
+        if name and name not in _BEFORE_PARENTHESES and not _is_table(words):
             return False
+        words += _WORD.findall(called.lower())
     return True
 
 
-def _is_table(bare: str, call: re.Match[str]) -> bool:
-    """Tell whether the name is a table with its columns: `INSERT INTO t (a, b)`."""
-    before = _WORD.findall(bare[: call.start(1)].lower())
+def _is_table(before: list[str]) -> bool:
+    """Tell whether a table with its columns follows these words: `INSERT INTO t (a, b)`."""
     if before[-1:] in (["table"], ["references"]) or before[-2:] == ["insert", "into"]:
         return True
     return before[-1:] == ["on"] and _INDEX.fullmatch(" ".join(before)) is not None
