@@ -202,7 +202,7 @@ def _spellings(text: str, *, slashes: bool = True) -> tuple[list[str], bool]:
     """Return the results of all orders of decoders, and whether all of them were found."""
     steps = [_decoded, _leniently_decoded, _visible, _compatible, _unlike]
     if slashes:
-        steps += (_forward, _expanded)
+        steps += (_forward, _unbroken, _expanded)
     if len(text) > LONGEST_NAME:
         return _in_one_order(text, steps)
     spellings = {text: 0}
@@ -269,6 +269,11 @@ def _unlike(text: str) -> str:
 
 def _forward(text: str) -> str:
     return text.replace("\\", "/")
+
+
+def _unbroken(text: str) -> str:
+    """Drop tabs and line breaks, as programs do that put the text into a URL."""
+    return text if text.isprintable() else text.translate(_DROPPED_IN_URLS)
 
 
 def _expanded(text: str) -> str:
