@@ -27,11 +27,12 @@ TOOLS = ("read", "read_file", "write", "shell", "ﬁle", "a/b", "resources/read"
 TOOL_GLOBS = (
     *("read", "read_*", "re*", "*", "**", "write", "?ile", "file", "sh?ll", "*_file", "shell"),
     *("mcp__fs__read", "mcp__fs__*", "mcp__*", "mcp__f*__re*", "mcp__a__b__*", "a/b", "a\uff0fb"),
+    *("mcp__x___read", "mcp__x__*"),
 )
 METHODS = ("resources/read", "prompts/get", "sampling/createMessage", "roots/list")
 METHOD_GLOBS = ("resources/read", "resources/*", "prompts/get", "sampling/*", "**", "*/*")
-SERVERS = ("fs", "files", "a__b", "git", "nacre", "")
-SERVER_GLOBS = ("nacre", "fs", "f*", "**", "*", "git", "a__b", "?s")
+SERVERS = ("fs", "files", "a__b", "x_", "git", "nacre", "")
+SERVER_GLOBS = ("nacre", "fs", "f*", "**", "*", "git", "a__b", "x_", "?s")
 KEYS = ("path", "q", "opt", "path.sub", '"*"', 'path."*"', "opt.deep.x", "uri", "name")
 
 NAMES = ("path", "q", "opt", "uri", "name", "zz")

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nacre.firewall.analysis.prove import Shape, prove
+from nacre.firewall.analysis.prove import Shape, deny_rule, prove
 from nacre.firewall.rules.arguments.readings import readings
+from nacre.firewall.rules.evaluate import Engine
 from nacre.firewall.rules.globs.matching import matches
-from nacre.firewall.rules.rule import NOWHERE, ArgumentTest, Surroundings
+from nacre.firewall.rules.rule import NOWHERE, ArgumentTest, Subject, Surroundings
 from tests.firewall.analysis.random_proofs import is_of, try_proofs
 from tests.firewall.deciding import call, policy
 from tests.firewall.rules.test_evaluate import SEED, globs
@@ -242,3 +243,20 @@ def test_thousands_of_random_proofs_hold_against_the_engine() -> None:
 
     assert answers.total() == count
     assert answers["None"] < count / 5
+
+
+@pytest.mark.parametrize("owner", ["a_", "a__b", "a__", "a__b_", "a_b", "_a", "__", "a"])
+@pytest.mark.parametrize("server", ["**", "a*", "*_", None])
+def test_a_qualified_name_is_proved_wherever_the_servers_name_ends(
+    owner: str, server: str | None
+) -> None:
+    allowing = policy('[[rule]]\naction = "allow"\ntool = "read"\n')
+    call = Subject("tool", "read", owner, {})
+    shape = Shape(call.qualified, owner if server is None else server)
+    if Engine((deny_rule(shape),), NOWHERE).position_of(call) is None:
+        return
+
+    proof = prove(allowing, shape)
+
+    assert proof.holds is not True, "the call is allowed"
+    assert proof.holds is False or server is not None

@@ -31,6 +31,7 @@ from nacre.firewall.analysis.rule_scope import Scope, text
 from nacre.firewall.enforce.message import DECIDED_METHODS
 from nacre.firewall.rules.condition import Condition
 from nacre.firewall.rules.evaluate import Engine
+from nacre.firewall.rules.globs.glob import is_literal
 from nacre.firewall.rules.globs.matching import matches
 from nacre.firewall.rules.policy import Policy, kind_of
 from nacre.firewall.rules.rule import NOWHERE, ArgumentTest, Kind, Rule, Subject, Surroundings
@@ -240,16 +241,20 @@ class _Search:
         if shape.name in ("*", "**"):
             return
         # It also matches `mcp__server__tool`, wherever the name of the server ends.
+        prefix = f"mcp__{shape.server}__"
+        if is_literal(shape.server) and shape.name.startswith(prefix):
+            yield _sets(servers), _sets([scope.name, shape.name.removeprefix(prefix)])
+            return
         denied = Scope.of(deny_rule(shape))
+        others = ["**"]
         if len(denied.server) > (shape.server != "**"):
             yield _sets([*servers, *denied.server]), _sets([scope.name, denied.name])
-            owners = "**__**"
-        else:
-            owners = "**"
+            others = ["**__**", "**_"]  # the first `__` is not where such a server's name ends
         owner = _wide(scope.server[-1]) if scope.server else "**"
-        qualified = f"mcp__{owners}__{_wide(scope.name)}"
-        if overlap([shape.name], [qualified]) and overlap([owner], [owners]):
-            yield _sets([*servers, owners]), _sets([scope.name])
+        for owners in others:
+            qualified = f"mcp__{owners}__{_wide(scope.name)}"
+            if overlap([shape.name], [qualified]) and overlap([owner], [owners]):
+                yield _sets([*servers, owners]), _sets([scope.name])
 
     def _calls(self) -> Iterator[list[_Leaf]]:
         """Yield the values of a call of the shape that the rule allows, for each case."""
