@@ -260,3 +260,27 @@ def test_a_qualified_name_is_proved_wherever_the_servers_name_ends(
 
     assert proof.holds is not True, "the call is allowed"
     assert proof.holds is False or server is not None
+
+
+@pytest.mark.parametrize(
+    ("allowed", "shaped"),
+    [
+        ("note:///", "note:"),
+        ("note:///", "**/note:*"),
+        ("//.", "http:///"),
+        ("//..", "https://./"),
+        ("../~C:", "/home/C:"),
+        ("~./https~", "**/home/https~"),
+    ],
+)
+def test_a_place_that_is_written_oddly_is_not_proved_to_be_no_other(
+    allowed: str, shaped: str
+) -> None:
+    allowing = policy(f'[[rule]]\naction = "allow"\nresource = "{allowed}"\n')
+    shape = Shape("resources/read", tests=(ArgumentTest(("uri",), (shaped,)),))
+    read = Subject("method", "resources/read", "s", {"uri": allowed})
+
+    for where in (NOWHERE, Surroundings(bases=("/b",))):
+        caught = Engine((deny_rule(shape),), where).position_of(read) is not None
+        if caught and allowing.decide(read, where).action == "allow":
+            assert prove(allowing, shape, where).holds is not True, where

@@ -20,6 +20,8 @@ _IN_SCHEMES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012
 _URL_HEAD = re.compile(r"([a-z][a-z0-9+.-]*)://([a-z0-9-]+(?:\.[a-z0-9-]+)*)(?:/|$)")
 _NUMERIC_HOST = re.compile(r"(?:.*\.)?(?:0x[0-9a-f]*|[0-9]+)")
 _WILD = re.compile(r"[*?]")
+# A glob that is not written as a normal path: `//host/x` may be a URL, `../~ann` a home folder.
+_NOT_NORMAL = re.compile(r"//|(?:.*/)?~?\.\.?(?:/|$)", re.DOTALL)
 _WEB = ("http://", "https://")
 _MAX_STEPS = 64  # states after `../` that are tried
 _OTHER = "\ue000"  # stands for a character that no glob names
@@ -65,7 +67,7 @@ def possible_places(condition: Condition, where: Surroundings) -> TextSet:
     if not condition.as_path:
         return _of_literals(condition, where, as_path=True) or any_text()
     forms = list(condition.forms)
-    if any(_has_control(form) for form in forms):
+    if any(_has_control(form) or _NOT_NORMAL.match(form.replace("\\", "/")) for form in forms):
         return any_text()
     if where.folds_case:
         forms += [form.casefold().replace("?", "?*") for form in condition.forms]
@@ -164,7 +166,7 @@ class _Places:
             inside = _reachable(glob, glob.step(glob.start, "/"), without="/")
             if inside:
                 self._after_host.append((number, _EXACT, inside))
-        self._is_loose = bool(loose)
+        self._loose = range(len(plain), len(plain) + len(loose))
         self._suffix_starts = frozenset(item for item in suffixes if item[2])
         if self._after_host:
             starts.update((place, _WEB_HEAD, 0) for place in range(len(_WEB)))
@@ -190,7 +192,7 @@ class _Places:
             following.update(self._moves(item, character))
         if character == "~" and state == self.start:
             following |= self._after_home
-        at_name = bool(self._suffix_starts) and (self._is_loose or character == "/")
+        at_name = bool(self._suffix_starts) and (bool(self._loose) or character == "/")
         is_root = before == _NOTHING and character == "/"
         return frozenset(following), _ROOT if is_root else _BELOW if at_name else _WITHIN
 
@@ -246,6 +248,8 @@ class _Places:
         if phase == _WEB_HOST:
             return at == 1 and any(self._ends(after) for after in self._after_host)
         glob = self._globs[number]
+        if number in self._loose:  # a URL without a host or path loses all slashes at its end
+            return glob.accepts(_after_slashes(glob, at))
         if phase == _SLASH:
             return glob.accepts(at) or glob.accepts(glob.step(at, "/"))
         return glob.accepts(at)
@@ -346,6 +350,15 @@ def _upwards(glob: Automaton, at: int) -> Iterator[int]:
                 reached.add(after)
                 waiting.append(after)
     yield from reached
+
+
+def _after_slashes(glob: Automaton, at: int) -> int:
+    """Return the union of the states after any number of slashes."""
+    reached, waiting = at, at
+    while waiting:
+        waiting = glob.step(waiting, "/") & ~reached
+        reached |= waiting
+    return reached
 
 
 def _reachable(glob: Automaton, at: int, *, without: str = "") -> int:

@@ -464,3 +464,8 @@ DECODERS: list[Callable[[str], str]] = [
     os.path.normpath,
     lambda text: text.translate(dict.fromkeys(map(ord, "\t\r\n"))),  # as in a URL
 ]
+
+
+def test_two_dots_at_the_end_of_a_name_do_not_lead_upwards() -> None:
+    assert "/srv/fileh" not in readings("/srv/file../h", NOWHERE).possible
+    assert "fileh" not in readings("file../h", NOWHERE).possible

@@ -45,7 +45,7 @@ _HOME_VARIABLE = re.compile(
     re.IGNORECASE,
 )
 _BLANK = "".join(map(chr, range(1, 33)))
-_UPWARDS = re.compile(r"(?:\.\.?/)+")
+_UPWARDS = re.compile(r"^(?:\.\.?/)+")
 _DRIVE = re.compile(r"^[A-Za-z]:(?=[^/])")
 # Paths that may have other names, or lead through a process.
 _ALIASED = ("/proc/", "/dev/", "/private/", "/System/", "proc/", "dev/")
