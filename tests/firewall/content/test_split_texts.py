@@ -39,6 +39,57 @@ def test_a_secret_in_two_items_is_taken_out_of_both(kind: Any, place: int) -> No
     assert (first, second) == ("The key: [redacted: github-token]", " is ours")
 
 
+@pytest.mark.parametrize(
+    ("parts", "value"),
+    [
+        (("password =", " Tr0ub4dor&3xKq9Zt"), "Tr0ub4dor&3xKq9Zt"),
+        (("pass", "word", " = ", "Tr0ub4dor&3xKq9Zt"), "Tr0ub4dor&3xKq9Zt"),
+        (("AWS_SECRET_ACCESS_KEY=", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEq1LkPwZ8"), "wJalrXUtnFEMI"),
+        (("postgres://app:", "hunter2hunter2@db.internal/app"), "hunter2hunter2"),
+        (("postgres:", "//app:hunter2hunter2@db.internal/app"), "hunter2hunter2"),
+        (("Authorization: ", "Bearer 4f8a2c1e9b7d3f6a5c0e8b2d"), "4f8a2c1e9b7d"),
+    ],
+)
+@pytest.mark.parametrize("kind", [texts, embedded])
+def test_a_secret_that_the_item_before_names_is_taken_out(
+    kind: Any, parts: tuple[str, ...], value: str
+) -> None:
+    result = of_tool(ALLOW, *kind(*parts))
+
+    assert value not in json.dumps(result)
+    assert "[redacted: " in json.dumps(result)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("Enter your password:", "The next page is about tokens and keys."),
+        ("commit", "9fceb02d0ae598e95dc970b74767f19372d61af8"),
+        ("See https://example.com:", "8080/path@home"),
+        ("password = [redacted: named-secret]", " and more"),
+    ],
+)
+def test_neighbours_without_a_secret_stay(parts: tuple[str, ...]) -> None:
+    assert of_tool(ALLOW, *texts(*parts))["content"] == texts(*parts)
+
+
+def test_a_secret_that_a_link_to_a_resource_continues_is_taken_out() -> None:
+    link = {"type": "resource_link", "uri": "x://1", "name": "n", "description": SECRET[12:]}
+    result = of_tool(ALLOW, *texts(SECRET[:12]), link)
+
+    text, shown = result["content"]
+    assert (text["text"], shown["description"]) == ("[redacted: github-token]", "")
+
+
+def test_a_secret_in_two_items_is_taken_out_each_time() -> None:
+    """The halves are known to have no secret, and together they have one."""
+    items = texts(SECRET[:20], SECRET[20:])
+    scene = Scene(ALLOW)
+    for _ in range(3):
+        result = passed(scene.answered(scene.call("t"), {"content": items}))["result"]
+        assert "".join(item["text"] for item in result["content"]) == "[redacted: github-token]"
+
+
 def test_a_secret_in_many_items_is_taken_out_of_all() -> None:
     result = of_tool(ALLOW, *texts(*SECRET))
 

@@ -51,19 +51,30 @@ class SplitFindings:
         return copies.get((), value)
 
 
-def find_split(value: Any, find: Find, *, glues: Sequence[str]) -> SplitFindings:
+def find_split(
+    value: Any, find: Find, *, glues: Sequence[str], in_context: bool = False
+) -> SplitFindings:
     """Return the findings that are partly in one item and partly in the next ones.
 
-    `glues` are the separators that clients put between two items.
+    `glues` are the separators that clients put between two items. With `in_context` also those in
+    one item that only the items around it reveal, such as a password after its name.
     """
     result = SplitFindings()
     for parts in _rows(value):
         for glue in glues:
-            _find_across(parts, glue, find, result)
+            _find_across(parts, glue, find, result, in_context=in_context)
     return result
 
 
-def _find_across(parts: list[_Part], glue: str, find: Find, result: SplitFindings) -> None:
+def joined_rows(value: Any) -> Iterator[str]:
+    """Yield what a client shows of each row of items, without anything between them."""
+    for parts in _rows(value):
+        yield "".join(part.text for part in parts)
+
+
+def _find_across(
+    parts: list[_Part], glue: str, find: Find, result: SplitFindings, *, in_context: bool
+) -> None:
     ends, end = [], 0
     for part in parts:
         end += len(part.text)
@@ -74,7 +85,7 @@ def _find_across(parts: list[_Part], glue: str, find: Find, result: SplitFinding
         last = first
         while last + 1 < len(parts) and ends[last + 1] - len(parts[last + 1].text) < stop:
             last += 1
-        if first == last:
+        if first == last and not (in_context and _is_revealed(parts[first].text, find, mark)):
             continue
         result.marks.append(mark)
         for place in range(first, last + 1):
@@ -85,6 +96,11 @@ def _find_across(parts: list[_Part], glue: str, find: Find, result: SplitFinding
                 mark if place == first else "",
             )
             result.edits.setdefault(part.path, []).append(edit)
+
+
+def _is_revealed(text: str, find: Find, mark: str) -> bool:
+    """Tell whether a finding in a text is none if the text stands alone."""
+    return all(alone != mark for alone, _, _ in find(text))
 
 
 def _rows(value: Any) -> Iterator[list[_Part]]:
@@ -113,9 +129,10 @@ def _read(path: Path, item: Any) -> Iterator[tuple[Path, str]]:
         if item:
             yield path, item
     elif isinstance(item, dict):
-        text = item.get("text")
-        if type(text) is str and text:
-            yield (*path, "text"), text
+        for name in ("text", "description"):  # the second of a link to a resource
+            text = item.get(name)
+            if type(text) is str and text:
+                yield (*path, name), text
         for name in ("resource", "content"):
             yield from _read((*path, name), item.get(name))
     elif isinstance(item, list):

@@ -11,8 +11,8 @@ from nacre.firewall.content.injection.tool_definitions import scan_definition
 from nacre.firewall.content.message_texts import Kind, opaque_members, texts_of
 from nacre.firewall.content.redaction import is_plain, redact
 from nacre.firewall.content.secrets import MARK as SECRET_MARK
-from nacre.firewall.content.secrets import find_secrets
-from nacre.firewall.content.split_texts import SplitFindings, find_split
+from nacre.firewall.content.secrets import find_secrets, plain_texts
+from nacre.firewall.content.split_texts import SplitFindings, find_split, joined_rows
 from nacre.firewall.enforce.json_edits import numbers
 from nacre.firewall.rules.arguments.arguments import JsonNumber
 from nacre.firewall.rules.policy import Policy
@@ -61,7 +61,10 @@ class Screen:
         if policy.secrets.action == "off":
             return True
         words, _ = _apart(result, opaque_members("result", method))
-        return is_plain(words, policy.secrets)
+        if not is_plain(words, policy.secrets):
+            return False
+        plain = plain_texts(policy.secrets)  # items without a secret may have one together
+        return all(row in plain for row in joined_rows(words))
 
     def message(self, kind: Kind, method: str, value: Any, policy: Policy) -> Screened:
         """Check the texts of a message: a result, an error, or the params of other messages.
@@ -192,6 +195,7 @@ def _secrets(value: Any, policy: Policy, file_texts: Sequence[str] = ()) -> Scre
             for secret in find_secrets(text, section)
         ],
         glues=("",),
+        in_context=True,
     )
     in_files = [redact(text, section).count for text in file_texts if section.action == "deny"]
     count = clean.count + len(split.marks) + sum(in_files)
