@@ -81,8 +81,7 @@ TABLE: Mapping[tuple[Kind, str], MessageTexts] = {
     ("result", "initialize"): MessageTexts(
         LEGACY_VERSIONS,
         "definition",
-        ("instructions", *_SERVER, "capabilities.**", _META),
-        opaque={"protocolVersion": "one of the known versions"},
+        ("instructions", *_SERVER, "capabilities.**", "protocolVersion", _META),
     ),
     ("result", "server/discover"): MessageTexts(
         _ONLY_MODERN,

@@ -10,8 +10,10 @@ from nacre.firewall.content.injection.rules import COPIED, EXPLANATIONS
 from nacre.firewall.content.injection.scan import Finding, scan
 from nacre.firewall.rules.sections import InjectionSection
 
-# These hold structure that a server chose freely; the others are words of JSON Schema.
+# The names in these were chosen by the server. Names elsewhere are words of JSON Schema or of the
+# protocol if they are short and of letters only; any other is read too.
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_KNOWN_NAME = re.compile(r"[$_]?[A-Za-z]{1,30}")
 _WORD = re.compile(r"\w+")
 
 
@@ -64,20 +66,19 @@ def _copies(mine: _Words, theirs: _Words) -> bool:
 
 
 def _texts(tool: Mapping[str, Any]) -> Iterator[str]:
-    """Yield all texts; names of parameters are read as words, as a model reads them."""
-    waiting: list[Any] = [tool]
+    """Yield all texts; names of members are read as words, as a model reads them."""
+    waiting: list[tuple[Any, bool]] = [(tool, False)]
     while waiting:
-        part = waiting.pop()
+        part, is_named = waiting.pop()
         match part:
             case str():
                 yield part
             case Mapping():
-                waiting += reversed(list(part.values()))
-                for name in _NAMED:
-                    named = part.get(name)
-                    if isinstance(named, Mapping):
-                        yield from (str(key).replace("_", " ") for key in named)
+                for name in map(str, part):
+                    if is_named or not _KNOWN_NAME.fullmatch(name):
+                        yield name.replace("_", " ").replace("-", " ")
+                waiting += reversed([(inner, name in _NAMED) for name, inner in part.items()])
             case list() | tuple():
-                waiting += reversed(part)
+                waiting += reversed([(inner, False) for inner in part])
             case _:
                 pass
