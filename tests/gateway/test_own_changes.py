@@ -1,6 +1,7 @@
 """Own tools that change the lists: what they change is listed and told at once."""
 
 import json
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,11 @@ from typing import Any
 import httpx2
 
 from nacre.core.logs import Log
+from nacre.core.token_prefixes import API
 from nacre.faces.http.laptop_server import asgi_app
+from nacre.faces.mcp_endpoint import bearer_admission, called_address
 from nacre.protocol.changes import Changes
+from nacre.protocol.principal import FULL
 from tests.scaffolding.asgi_server import served
 from tests.scaffolding.gateway_world import MODERN, world
 
@@ -59,6 +63,49 @@ def test_a_subscriber_hears_of_it_without_waiting_for_the_next_look(tmp_path: Pa
                 "notifications/tools/list_changed",
             ]
             changes.close()
+
+
+def test_the_subscription_of_a_revoked_token_ends_without_news(tmp_path: Path) -> None:
+    with world(tmp_path / "w", **growing(tmp_path)) as gateway:
+        laptop, being_id = gateway.laptop, gateway.principal.being_id
+        tokens = [
+            laptop.tokens.issue(
+                API, being_id=being_id, owner="me", scopes=FULL, lifetime=timedelta(days=1)
+            )
+            for _ in range(2)
+        ]
+        changes = Changes(laptop.application.surface, seconds=3600)
+        base = called_address("", scheme="http")
+        app = asgi_app(
+            laptop.application,
+            admit=bearer_admission(laptop.gate, base),
+            log=Log(stream=StringIO()),
+            changes=changes,
+            base=base,
+        )
+        with served(app) as url, httpx2.Client(timeout=60) as client:
+            url = f"{url}/{being_id}"
+            revoked, other = ({"authorization": f"Bearer {token.token}"} for token in tokens)
+            listen = asked(1, "subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+            listen["headers"] |= revoked
+            with client.stream("POST", url, **listen) as stream:
+                messages = (
+                    json.loads(line.removeprefix("data: "))
+                    for line in stream.iter_lines()
+                    if line.startswith("data: ")
+                )
+                assert next(messages)["method"] == "notifications/subscriptions/acknowledged"
+                laptop.tokens.revoke(tokens[0].record.token_id, being_id=being_id)
+                call = asked(
+                    2, "tools/call", {"name": "mcp__mine__grow", "arguments": {"name": "x"}}
+                )
+                call["headers"] |= other
+                client.post(url, **call).raise_for_status()
+                [last] = messages
+            changes.close()
+
+    assert (last["id"], last["error"]["code"]) == (1, 401)
+    assert "revoked" in last["error"]["message"]
 
 
 def heard(url: str) -> list[str]:

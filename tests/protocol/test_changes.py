@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from nacre import ToolServer, tool
-from nacre.core.errors import InvalidParamsError, RateLimitedError, UnavailableError
+from nacre.core.errors import (
+    InvalidParamsError,
+    NacreError,
+    RateLimitedError,
+    UnauthorizedError,
+    UnavailableError,
+)
 from nacre.core.limits import FOLLOWED_RESOURCES, SUBSCRIPTIONS_OF_TOKEN
 from nacre.protocol.changes import Changes, Seen, Wanted, honoured
 from nacre.protocol.principal import FULL, Principal
@@ -109,12 +115,66 @@ def test_a_subscription_follows_so_many_resources() -> None:
 
 
 def test_closing_ends_every_subscription_and_takes_no_other() -> None:
-    changes, ended = Changes(small_server(), seconds=3600), []
-    with changes.watching(ANN, Seen(), Told().tell, lambda: ended.append(1)):
+    changes = Changes(small_server(), seconds=3600)
+    ended: list[NacreError | None] = []
+    with changes.watching(ANN, Seen(), Told().tell, ended.append):
         changes.close()
-    assert ended == [1]
+    assert ended == [None]
     with pytest.raises(UnavailableError), changes.watching(ANN, Seen(), Told().tell):
         pass
+
+
+class Admission:
+    """Admits a caller until its token ends."""
+
+    def __init__(self) -> None:
+        self.ended: NacreError | None = None
+        self.checks = 0
+
+    def readmit(self) -> None:
+        self.checks += 1
+        if self.ended is not None:
+            raise self.ended
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [UnauthorizedError("it was revoked", presented=True), UnavailableError("the store is down")],
+)
+def test_a_client_that_is_not_admitted_any_more_hears_of_no_change(reason: NacreError) -> None:
+    server, told, admission = small_server(), Told(), Admission()
+    ended: list[NacreError | None] = []
+    changes = Changes(server, seconds=3600)
+    seen = changes.baseline(ANN, wanted(toolsListChanged=True))
+    with changes.watching(ANN, seen, told.tell, ended.append, admission.readmit):
+        admission.ended = reason
+        server.register_tool(late)
+        changes.look()
+
+    assert (told, ended) == ([], [reason])
+
+
+def test_a_silent_subscription_ends_soon_after_its_token() -> None:
+    ended: list[NacreError | None] = []
+    admission = Admission()
+    changes = Changes(small_server(), seconds=3600, admission_seconds=0)
+    with changes.watching(ANN, Seen(), Told().tell, ended.append, admission.readmit):
+        changes.look()
+        assert ended == []
+        admission.ended = reason = UnauthorizedError("it has expired", presented=True)
+        changes.look()
+
+    assert ended[0] is reason
+
+
+def test_a_silent_subscription_costs_no_lookup_at_each_look() -> None:
+    admission = Admission()
+    changes = Changes(small_server(), seconds=3600)
+    with changes.watching(ANN, Seen(), Told().tell, readmit=admission.readmit):
+        for _ in range(3):
+            changes.look()
+
+    assert admission.checks == 0
 
 
 @pytest.mark.parametrize(
@@ -124,6 +184,7 @@ def test_closing_ends_every_subscription_and_takes_no_other() -> None:
         {"notifications": []},
         {"notifications": {"toolsListChanged": 1}},
         {"notifications": {"resourceSubscriptions": [1]}},
+        {"notifications": {"resourceSubscriptions": [f"notes://{n}" for n in range(65)]}},
     ],
 )
 def test_what_is_asked_must_have_its_form(asked: dict[str, Any]) -> None:

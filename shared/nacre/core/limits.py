@@ -92,6 +92,7 @@ CHANGES_SECONDS = 1.0  # between two comparisons of lists while a client wants t
 SUBSCRIPTIONS = 1024  # open at once on one server; each costs a comparison per second
 SUBSCRIPTIONS_OF_TOKEN = 16  # open at once per token: one client's windows, and a few that died
 FOLLOWED_RESOURCES = 64  # per subscription
+ADMISSION_SECONDS = 30.0  # between two checks of the token behind a silent subscription
 RECENT_SECONDS = 300.0  # changes are looked for so long after an older client's last call
 STREAM_ALIVE_SECONDS = 30.0  # between two checks whether a silent stream still has its client
 ASK_SECONDS = 300  # a person answers within five minutes, or has left

@@ -1,6 +1,6 @@
 """The caller of a request: its principal, its client, and what that client was shown."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nacre.core.errors import InvalidParamsError
@@ -40,6 +40,8 @@ class Caller:
     principal: Principal | None = None
     peer: Peer = field(default_factory=Peer)
     llm_api_key: str | None = field(default=None, repr=False)
+    # Checks again that the caller is admitted, for a call that lasts longer than a token may.
+    readmit: Callable[[], object] | None = field(default=None, repr=False)
 
     @property
     def takes_tasks(self) -> bool:

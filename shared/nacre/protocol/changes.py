@@ -20,6 +20,7 @@ from nacre.core.errors import (
 )
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import (
+    ADMISSION_SECONDS,
     CHANGES_SECONDS,
     FOLLOWED_RESOURCES,
     RECENT_SECONDS,
@@ -38,6 +39,9 @@ from nacre.protocol.surface import (
 
 Tell = Callable[[str, Mapping[str, Any]], None]
 """Takes the method and the parameters of a notification; must not block."""
+
+End = Callable[[NacreError | None], None]
+"""Ends a subscription: with the error, or with None when the server stops; must not block."""
 
 _LISTS: Mapping[str, tuple[str, str]] = {
     "tools": ("toolsListChanged", "notifications/tools/list_changed"),
@@ -91,15 +95,24 @@ class Watch:
     principal: Principal | None
     seen: Seen
     tell: Tell
-    end: Callable[[], None]
+    end: End
+    readmit: Callable[[], object] | None = None
+    admitted: float = field(default_factory=time.monotonic)
 
 
 class Changes:
     """Looks for changes while somebody is to be told; any number of threads may use it."""
 
-    def __init__(self, surface: Surface, *, seconds: float = CHANGES_SECONDS) -> None:
+    def __init__(
+        self,
+        surface: Surface,
+        *,
+        seconds: float = CHANGES_SECONDS,
+        admission_seconds: float = ADMISSION_SECONDS,
+    ) -> None:
         self._surface = surface
         self._seconds = seconds
+        self._admission_seconds = admission_seconds
         self._guard = threading.Condition()
         self._watches: list[Watch] = []
         self._recent: BoundedCache[int, tuple[float, Principal | None, Seen]] = BoundedCache(
@@ -115,13 +128,17 @@ class Changes:
         principal: Principal | None,
         seen: Seen,
         tell: Tell,
-        end: Callable[[], None] = lambda: None,
+        end: End = lambda _: None,
+        readmit: Callable[[], object] | None = None,
     ) -> Iterator[None]:
         """Tell a client what changes until the block ends; `end` is called when the server stops.
 
+        `readmit` raises an error if the client is no longer admitted. It is called before each
+        notification and now and then. The client then hears nothing more, and `end` is called.
+
         Raises RateLimitedError when there are too many subscriptions already.
         """
-        watch = Watch(principal, seen, tell, end)
+        watch = Watch(principal, seen, tell, end, readmit)
         self._add(watch)
         try:
             yield
@@ -174,8 +191,10 @@ class Changes:
         clients = [*((watch.principal, watch.seen) for watch in watches), *recent]
         self._gather([principal for principal, seen in clients if seen.lists])
         for watch in watches:
-            for method, params in self._news(watch.principal, watch.seen):
-                watch.tell(method, params)
+            news = list(self._news(watch.principal, watch.seen))
+            if self._is_admitted(watch, has_news=bool(news)):
+                for method, params in news:
+                    watch.tell(method, params)
         for principal, seen in recent:
             for method, params in self._news(principal, seen):
                 tells = seen.tells[-1:]
@@ -188,7 +207,7 @@ class Changes:
             watches = list(self._watches)
             self._guard.notify_all()
         for watch in watches:
-            watch.end()
+            watch.end(None)
 
     def _add(self, watch: Watch) -> None:
         with self._guard:
@@ -250,6 +269,19 @@ class Changes:
                 seen.versions[uri] = current
                 yield _UPDATED, {"uri": uri}
 
+    def _is_admitted(self, watch: Watch, *, has_news: bool) -> bool:
+        now = time.monotonic()
+        is_due = has_news or now >= watch.admitted + self._admission_seconds
+        if watch.readmit is None or not is_due:
+            return True
+        try:
+            watch.readmit()
+        except NacreError as error:
+            watch.end(error)
+            return False
+        watch.admitted = now
+        return True
+
     def _version(self, principal: Principal | None, uri: str) -> object | None:
         try:
             surface = part_of(self._surface, principal)
@@ -282,6 +314,11 @@ class Wanted:
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
             raise InvalidParamsError(
                 "subscriptions/listen: 'notifications.resourceSubscriptions' must be a list of URIs"
+            )
+        if len(uris) > FOLLOWED_RESOURCES:
+            raise InvalidParamsError(
+                "subscriptions/listen: 'notifications.resourceSubscriptions' has at most "
+                f"{FOLLOWED_RESOURCES} URIs"
             )
         kinds = tuple(kind for kind, (name, _) in _LISTS.items() if notifications.get(name))
         return cls(kinds, tuple(dict.fromkeys(uris)))

@@ -155,16 +155,19 @@ class Endpoint:
         return outcome
 
     def _meet(self, head: HttpRequest) -> HttpReply | Met:
-        path = _parted(head.path)
-        if path is None:
+        if _parted(head.path) is None:
             return HttpReply(404)
         self._fences.check(head.headers)
         if head.method == "OPTIONS" and head.headers.get("origin") in self._fences.cors:
             return HttpReply(204)
-        principal = self._admit(head, path.group(1), head.query.get("being_id"))
+        principal = self._admitted(head)
         if head.method != "POST":
             return _method_not_allowed()
         return _unfit(head.headers) or Met(principal)
+
+    def _admitted(self, head: HttpRequest) -> Principal | None:
+        path = _parted(head.path)
+        return self._admit(head, path and path.group(1), head.query.get("being_id"))
 
     def _begin(self, request: HttpRequest, principal: Principal | None) -> HttpReply | HttpCall:
         if len(request.body) > self.call_bytes:
@@ -203,6 +206,8 @@ class Endpoint:
         accept = request.headers.get("accept")
         streams = accept is not None and _takes_stream(accept)
         caller = Caller(version, principal, peer, request.headers.get("x-llm-api-key"))
+        if message.method == _LISTEN:
+            caller.readmit = lambda: self._admitted(request)
         outcome = self._dispatcher.begin(message, caller)
         if isinstance(outcome, Answer):
             return self._challenged(request, outcome)
