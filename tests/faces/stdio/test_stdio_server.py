@@ -1,5 +1,6 @@
 """The stdio face, with a client at the other end of two pipes."""
 
+import asyncio
 import errno
 import gc
 import json
@@ -388,6 +389,45 @@ def test_a_signal_gives_up_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert heard.is_set()
     assert stdout.getvalue() == b""
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+def test_a_client_that_is_gone_waits_for_no_call(
+    monkeypatch: pytest.MonkeyPatch, blocking: bool
+) -> None:
+    monkeypatch.setattr(stdio_server, "_GRACE_SECONDS", 0.05)
+    begun, heard = threading.Event(), threading.Event()
+
+    async def order(arguments: dict[str, Any], context: Context) -> ToolResult:
+        begun.set()
+        try:
+            while not context.cancelled:
+                threading.Event().wait(0.01)
+                if not blocking:
+                    await asyncio.sleep(0)
+        finally:
+            heard.set()
+        return ToolResult(())
+
+    made = server(Tool("order", "Takes long.", {"type": "object"}, order, blocking=blocking))
+    with connected(made) as client:
+        client.send("tools/call", {"name": "order"})
+        assert begun.wait(60)
+        client.close()
+
+    assert heard.wait(60)
+
+
+def test_a_client_that_only_ends_its_input_gets_the_answers_to_its_calls() -> None:
+    slow, begun, release = gated()
+    with connected(server(slow)) as client:
+        client.send("tools/call", {"name": "slow"})
+        begun.wait(60)
+        client.close_input()
+        release()
+        [answer] = client.rest()
+
+    assert text_of(answer) == "slow"
 
 
 def test_only_the_id_itself_cancels() -> None:

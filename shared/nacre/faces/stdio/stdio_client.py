@@ -28,6 +28,19 @@ class Output:
             except (OSError, ValueError):
                 return
 
+    def is_unread(self) -> bool:
+        """Tell whether the reader has closed its end; False if the system cannot tell."""
+        import select  # noqa: PLC0415 - for the end of a client with running calls only
+
+        if not hasattr(select, "poll"):  # on Windows
+            return False
+        poll = select.poll()
+        try:
+            poll.register(self._stream.fileno(), 0)
+        except (OSError, ValueError):  # it is closed, or no file
+            return self._stream.closed
+        return any(flags & (select.POLLERR | select.POLLHUP) for _, flags in poll.poll(0))
+
 
 class Questions:
     """Requests to the client that wait for its answer."""

@@ -2,8 +2,8 @@
 
 The reading thread answers requests that need no handler. Blocking handlers run in a small pool of
 threads, all others on an event loop that starts with the first of them. When the input ends,
-running calls are finished first. After a signal, calls that take longer than a moment are
-cancelled.
+running calls are finished first. After a signal, or if nobody reads the output any more, calls
+that take longer than a moment are cancelled.
 """
 
 import threading
@@ -101,6 +101,7 @@ _WATCHED_METHODS = frozenset(
     }
 )
 _PIECE = 1024 * 1024  # bytes of a line that are read at once
+_LOOK_SECONDS = 0.25  # between two checks whether the client still reads the answers
 _GRACE_SECONDS = 1.0  # for running calls after a signal; clients kill the process after two
 
 
@@ -188,11 +189,19 @@ class _Session:
             running.cancel()
 
     def drain(self) -> None:
-        """Finish the running calls, and end the open questions to the client."""
+        """Finish the running calls, and end the open questions to the client.
+
+        A client that is gone, as after a crash, gets no answers: its calls are cancelled.
+        """
         self._changes.close()
         self._watching.close()
         self._questions.close()
-        self._wait_for_calls(DRAIN_SECONDS)
+        end = monotonic() + DRAIN_SECONDS
+        while self._running and monotonic() < end:
+            if self._output.is_unread():
+                self.cancel()
+                break
+            self._wait_for_calls(min(_LOOK_SECONDS, end - monotonic()))
         self._workers.close()
 
     def _wait_for_calls(self, seconds: float) -> None:
