@@ -161,6 +161,51 @@ def test_progress_arrives_as_it_happens_and_the_answer_ends_the_stream() -> None
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("blocking", [False, True])
+@pytest.mark.parametrize("token", [None, "p"])
+def test_a_server_that_waits_no_longer_for_a_call_says_so(
+    token: str | None, blocking: bool
+) -> None:
+    async def scenario() -> None:
+        begun, cancelled = threading.Event(), threading.Event()
+
+        @tool(name="long", blocking=blocking)
+        async def long(context: Context) -> str:
+            context.progress(1)
+            begun.set()
+            try:
+                while blocking and not context.cancelled:
+                    threading.Event().wait(0.01)
+                if not blocking:
+                    await asyncio.Event().wait()
+            finally:
+                cancelled.set()
+            return "never"
+
+        made = ToolServer("test", "1")
+        made.register_tool(long)
+        wire = Wire(build(made), call("long", token=token), STREAM)
+        running = asyncio.create_task(wire.run())
+        await asyncio.to_thread(begun.wait, 60)
+        if token is not None:
+            assert (await wire.start())[1]["content-type"] == "text/event-stream"
+            assert (await wire.event())["method"] == "notifications/progress"
+        running.cancel("as uvicorn does it at the end of its patience")
+        await running
+        last = await (wire.event() if token is not None else json_of(wire))
+
+        assert (last["id"], last["error"]["code"]) == (1, 503)
+        assert "the server stopped" in last["error"]["message"]
+        assert await asyncio.to_thread(cancelled.wait, 60)
+
+    async def json_of(wire: Wire) -> Any:
+        _, headers = await wire.start()
+        assert headers["content-type"] == "application/json"
+        return await wire.json()
+
+    asyncio.run(scenario())
+
+
 def test_a_client_that_takes_no_stream_gets_the_answer_alone() -> None:
     async def scenario() -> None:
         wire = Wire(build(), call("steps"), {"accept": "application/json"})

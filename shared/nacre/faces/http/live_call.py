@@ -7,15 +7,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from nacre.core.coroutines import step
-from nacre.core.errors import ClientCapabilityError
+from nacre.core.errors import ClientCapabilityError, UnavailableError
 from nacre.core.limits import STREAM_ALIVE_SECONDS
 from nacre.faces.http.remembered_clients import LocalPeers
 from nacre.protocol.changes import Changes
 from nacre.protocol.context import LoopChannel, capability_of
 from nacre.protocol.http.asgi import Receive, Send, chunk, head, write
-from nacre.protocol.http.http_messages import ALIVE, HttpCall, HttpReply
+from nacre.protocol.http.error_map import explain
+from nacre.protocol.http.http_messages import ALIVE, HttpCall, HttpReply, reply
 from nacre.protocol.http.http_messages import event as sse_event
-from nacre.protocol.messages import notification, question
+from nacre.protocol.messages import notification, question, refusal
 from nacre.protocol.versions import MODERN
 
 Notify = Callable[[str, dict[str, Any]], None]
@@ -40,6 +41,7 @@ class LiveCall:
         self._send = send
         self._outbox: asyncio.Queue[bytes] = asyncio.Queue()
         self._channel = _LiveChannel(call, peers, self._outbox)
+        self._is_streaming = False
 
     async def finish(self) -> HttpReply:
         """Run the call, stream its messages, and return its reply."""
@@ -49,6 +51,9 @@ class LiveCall:
         running = self._peers.begin(self._call, gone.cancel)
         try:
             return await self._finish(work, gone)
+        except asyncio.CancelledError:
+            # The server stops, and waits no longer.
+            return await self._give_up()
         finally:
             self._peers.end(running)
             gone.cancel()
@@ -59,13 +64,12 @@ class LiveCall:
         work: "asyncio.Task[HttpReply]",
         gone: "asyncio.Task[None]",
     ) -> HttpReply:
-        streaming = False
         while not work.done():
             message = asyncio.create_task(self._outbox.get())
             # A silent disconnect is noticed only when something is sent.
             ended, _ = await asyncio.wait(
                 {work, message, gone},
-                timeout=STREAM_ALIVE_SECONDS if streaming else None,
+                timeout=STREAM_ALIVE_SECONDS if self._is_streaming else None,
                 return_when=asyncio.FIRST_COMPLETED,
             )
             if not message.done():
@@ -74,22 +78,32 @@ class LiveCall:
                 await self._send(chunk(ALIVE, more=True))
             if gone.done() and not work.done():
                 if gone.cancelled():
-                    await self._end_without_answer(streaming=streaming)
+                    await self._end_without_answer()
                 return await self._abandoned(work)
             if message.done() and not message.cancelled():
-                streaming = await self._stream(message.result(), started=streaming)
+                await self._stream(message.result())
         while not self._outbox.empty():
-            streaming = await self._stream(self._outbox.get_nowait(), started=streaming)
-        reply = work.result()
-        if streaming:
-            await self._send(chunk(sse_event(reply.body), more=False))
-        else:
-            await write(self._send, reply)
-        return reply
+            await self._stream(self._outbox.get_nowait())
+        return await self._conclude(work.result())
 
-    async def _end_without_answer(self, *, streaming: bool) -> None:
+    async def _give_up(self) -> HttpReply:
+        self._channel.cancelled = True
+        message, is_modern = self._call.message, self._call.caller.version == MODERN
+        error = UnavailableError("the server stopped before the call was done; call again later")
+        answer = refusal(message.id, explain(error, modern=is_modern), error)
+        return await self._conclude(reply(answer))
+
+    async def _conclude(self, last: HttpReply) -> HttpReply:
+        if self._is_streaming:
+            await self._send(chunk(sse_event(last.body), more=False))
+        else:
+            last.cors = last.cors or self._call.cors
+            await write(self._send, last)
+        return last
+
+    async def _end_without_answer(self) -> None:
         """End the response of a cancelled call, which has no answer."""
-        if streaming:
+        if self._is_streaming:
             await self._send(chunk(b"", more=False))
         else:
             await write(self._send, HttpReply(202, self._call.cors))
@@ -120,13 +134,13 @@ class LiveCall:
         except asyncio.CancelledError:
             return HttpReply(499)
 
-    async def _stream(self, message: bytes, *, started: bool) -> bool:
+    async def _stream(self, message: bytes) -> None:
         if not self._call.streams:
-            return False
-        if not started:
+            return
+        if not self._is_streaming:
+            self._is_streaming = True
             await self._send(head(200, (*_STREAM_HEADERS, *self._call.cors)))
         await self._send(chunk(sse_event(message), more=True))
-        return True
 
 
 class _LiveChannel:
