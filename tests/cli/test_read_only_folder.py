@@ -77,6 +77,7 @@ def test_everything_that_only_reads_works_and_nothing_is_written(
         ("patrol", "status"),
         ("patrol", "history"),
         ("sessions", "list"),
+        ("capture", "status"),
         ("backup", str(tmp_path / "all.backup")),
     ):
         done = nacre(*command, "--data-dir", str(sealed), home=tmp_path)
@@ -95,6 +96,7 @@ def test_everything_that_only_reads_works_and_nothing_is_written(
         ("patrol", "run"),
         ("serve", "--port", "0"),
         ("mcp-server",),
+        ("mirror", "pages"),
     ],
 )
 def test_what_writes_says_that_the_folder_can_only_be_read(

@@ -124,7 +124,7 @@ def resume(*, place: Place) -> None:
 @being_options
 def status(*, as_json: bool, place: Place) -> None:
     """Show whether conversations are captured, where they go, and what is left out."""
-    _, settings = _open(place)
+    _, settings = _open(place, to_read=True)
     state = "allowed" if settings.is_allowed else "denied" if settings.is_denied else "not allowed"
     facts = {
         "state": "paused" if settings.is_allowed and settings.is_paused else state,
@@ -206,11 +206,11 @@ def _changed(
     return tuple(dict.fromkeys([*entries, *stripped]))
 
 
-def _open(place: Place) -> tuple[Path, CaptureSettings]:
+def _open(place: Place, *, to_read: bool = False) -> tuple[Path, CaptureSettings]:
     """Return the data folder on this machine, and the settings of capturing in it."""
     from nacre.wiring.data_folder import prepare_data_folder
 
-    folder = prepare_data_folder(place.folder())
+    folder = prepare_data_folder(place.folder(), to_read=to_read)
     try:
         return folder, read_settings(str(folder))
     except (ValueError, TypeError) as error:

@@ -23,6 +23,7 @@ from nacre.being.memory.mirror.state import MirrorState, state_from
 from nacre.core.errors import ConflictError, InvalidInputError
 from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import MIRROR_PAGE_BYTES
+from nacre.wiring.data_folder import prepare_data_folder
 
 _MARK = ".nacre/mirror.json"
 _STATES = "mirrors"
@@ -179,11 +180,12 @@ def open_mirror_folder(
 ) -> MirrorFolder:
     """Open the folder of a Being's mirror, or begin a mirror in an empty one.
 
-    Raises ConflictError for a folder that is not all there, or is that of another Being.
+    Raises ConflictError for a folder that is not all there, or is that of another Being. Raises
+    ConfigurationError if the data folder cannot be written.
     """
     root = Path(folder).expanduser().absolute()
-    states = Path(data_folder).expanduser() / _STATES
-    states.mkdir(parents=True, exist_ok=True, mode=0o700)
+    states = prepare_data_folder(data_folder) / _STATES
+    states.mkdir(exist_ok=True, mode=0o700)
     mark = _json(root / _MARK)
     if mark is not None:
         if mark.get("being") != being_id:
