@@ -123,7 +123,7 @@ def filled(desk: Desk) -> dict[str, str]:
     for target in TARGETS.values():
         key = {"day": "2026-07-01", "field": "voice"}.get(target.keyed_by, "first")
         location = "a lake" if target.name == "partner_map" else None
-        memory.profile.append(being, target, f"entry-{target.name}", key=key, location=location)
+        memory.entries.append(being, target, f"entry-{target.name}", key=key, location=location)
     memory.relations.upsert(being, "Heidi", relation_type="person", content="keeps a falcon")
     bob = desk.place.authority.beings.create("Bob", owner="me").being_id
     memory.letters.send(bob, "Ann", "A pelican greets")
