@@ -67,7 +67,7 @@ def find_split(
 
 
 def joined_rows(value: Any) -> Iterator[str]:
-    """Yield what a client shows of each row of items, without anything between them."""
+    """Yield each row of items as a client shows it, without anything between the items."""
     for parts in _rows(value):
         yield "".join(part.text for part in parts)
 
