@@ -44,6 +44,7 @@ from nacre.faces.aws_lambda.token_authorizer import authorizer_handler
 from nacre.faces.evaluator.evaluator_function import policy_handler
 from nacre.firewall.audit import stored_log
 from nacre.gateway.mounts import Mounts
+from nacre.jobs import lease
 from nacre.protocol.http import error_map
 from nacre.wiring import aws, signed_requests
 from nacre.wiring.aws import StackPorts
@@ -371,6 +372,9 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
         # Each recall begins a batch, and the capacity model says how many share one.
         batches = vars(recall_batches)
         batch, batches["RECALL_BATCH_BYTES"] = batches["RECALL_BATCH_BYTES"], 0
+        # A patrol takes seconds on AWS, and minutes on a busy machine: here no lease is renewed.
+        renewed = vars(lease)
+        renewals, renewed["_RENEWALS"] = renewed["_RENEWALS"], 0.01
         files = vars(file_vectors)
         # Here calls come faster than files are renewed, and how many are depends on the machine.
         quiet, files["INDEX_FILE_QUIET_SECONDS"] = files["INDEX_FILE_QUIET_SECONDS"], -1
@@ -386,6 +390,7 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
             limits["ORDER_GATEWAY_SECONDS"] = seconds
             audit["AUDIT_ANCHOR_SECONDS"] = minute
             batches["RECALL_BATCH_BYTES"] = batch
+            renewed["_RENEWALS"] = renewals
             files["INDEX_FILE_QUIET_SECONDS"] = quiet
             signed_requests.signed = made
             for each in opened:  # a function ends without a word, and would leave them open
