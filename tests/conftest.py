@@ -32,6 +32,8 @@ settings.register_profile("same", _PATIENT, derandomize=True, max_examples=25)
 settings.register_profile("thorough", _PATIENT, derandomize=True)
 settings.load_profile("same")
 
+_MANY = 300  # tests: fewer may need none of what a long run loads
+
 _loader = cache(loaders.create_loader)
 
 
@@ -54,14 +56,14 @@ def pytest_configure() -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Leave what collection made out of every later garbage collection.
 
-    Before workers are forked, load what each of them would load for itself.
+    A long run first loads what some test will load, before any worker would for itself.
     """
-    if session.config.getoption("workers") and not session.config.option.collectonly:
-        _load_what_workers_share()
+    if len(session.items) >= _MANY and not session.config.option.collectonly:
+        _load_what_many_need()
     gc.freeze()
 
 
-def _load_what_workers_share() -> None:
+def _load_what_many_need() -> None:
     """Load the fake AWS with its descriptions of services, and the client of other servers.
 
     They are a third of a million objects, which each full garbage collection would visit.

@@ -36,19 +36,33 @@ REPETITIONS = (
         Repetition(place, frozenset({"dynamodb"}), ())
         for place in (
             "tests/access/test_set_clocks.py",
+            "tests/being/memory/conversations/test_captured_store.py",
             "tests/being/memory/store/test_corrections.py",
+            "tests/being/memory/store/test_edits.py",
             "tests/being/memory/store/test_evidence.py",
             "tests/being/memory/store/test_history.py",
+            "tests/being/memory/store/test_kept_questions.py",
+            "tests/being/memory/store/test_letters.py",
             "tests/being/memory/store/test_merges.py",
+            "tests/being/memory/store/test_nodes.py",
+            "tests/being/memory/store/test_origins.py",
             "tests/being/memory/store/test_recall_log.py",
+            "tests/being/memory/store/test_scenes.py",
             "tests/being/memory/test_patrol_trigger.py",
             "tests/being/memory/test_target_actions.py",
             "tests/being/memory/transfer/test_portable_records.py",
+            "tests/being/provenance/test_calls.py",
+            "tests/being/provenance/test_memories.py",
+            "tests/being/tasks/test_open_questions.py",
             "tests/being/tasks/test_tasks.py",
             "tests/firewall/approvals/test_service.py",
             "tests/firewall/policies/test_version_store.py",
         )
     ),
+    # The rules about results of servers and the defences of the memory know no wiring. Their table
+    # has a suite of its own too, and each of these cases deploys a stack.
+    Repetition("tests/gateway/test_tainted_calls.py", frozenset({"stack"}), ()),
+    Repetition("tests/end_to_end/poisoning/test_poisoning.py", frozenset({"stack"}), ()),
     # Clients of the older generation do here what those of the newer one do.
     Repetition("tests/end_to_end/clients/test_memory.py", frozenset({"legacy"}), ()),
 )
