@@ -8,12 +8,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -30,8 +30,11 @@ from tests.scaffolding.certificates import Authority
 from tests.scaffolding.connect_proxy import connect_proxy
 
 _PACKAGE = Path(__file__).parents[3] / "shared"
+_TRIES = 5
+_TOO_SLOW = ("it took too long and was ended\n", "the server did not answer in time\n")
 _SECONDS = 600  # far more than a busy machine needs; without an end, a test would not tell why
 KEY = "ghp_" + "aB3" * 12
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,16 @@ def allowed(machine: Machine) -> Machine:
     """A machine whose user has allowed capturing."""
     machine.nacre("capture", "allow")
     return machine
+
+
+def in_time(machine: Machine, act: Callable[[], Result]) -> Result:
+    """Run a hook, and again if a busy machine's server needs longer than a hook waits for it."""
+    for _ in range(_TRIES):
+        (machine.home / "hooks.log").unlink(missing_ok=True)
+        result = act()
+        if not machine.log().endswith(_TOO_SLOW):
+            break
+    return result
 
 
 def texts(machine: Machine) -> list[str]:
@@ -327,7 +340,9 @@ def test_a_hook_imports_little_before_its_answer(allowed: Machine, event: str) -
         f"import sys; sys.argv = ['nacre', 'hook', {event!r}]; from nacre.cli.main import main"
     )
     # What Python and its site load anyway is not the hook's.
-    imported = imports_of(f"{start_it}; main()", json.dumps(payload)) - imports_of("pass")
+    imported = in_time(
+        allowed, lambda: imports_of(f"{start_it}; main()", json.dumps(payload))
+    ) - imports_of("pass")
     own = {name for name in imported if name.partition(".")[0] == "nacre"}
 
     assert allowed.log() == ""
@@ -441,11 +456,12 @@ def test_a_long_transcript_is_finished_in_the_background(allowed: Machine) -> No
             }
             file.write(json.dumps(line) + "\n")
 
-    allowed.hook("stop")
+    in_time(allowed, lambda: allowed.hook("stop"))
 
     end = time.monotonic() + _SECONDS
     place = allowed.home / "capture" / "claude-code-s1"
     while not place.exists() or int(place.read_text() or 0) < allowed.transcript.stat().st_size:
+        assert allowed.log() == ""
         assert time.monotonic() < end
         time.sleep(0.05)
     count = sum(entry["content"].startswith("kilo ") for entry in allowed.history())
