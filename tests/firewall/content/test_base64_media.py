@@ -195,6 +195,15 @@ def test_a_text_inside_a_picture_is_read_and_the_picture_is_never_changed() -> N
     assert of_tool(f'{ALLOW}[secrets]\naction = "deny"\n', leaking)["isError"] is True
 
 
+@pytest.mark.parametrize("charset", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_text_of_wide_letters_inside_a_picture_is_read(charset: str) -> None:
+    """Cameras and PDF write comments so."""
+    harmless = image(b64(png(text="Taken in Lisbon, in the evening, by the river".encode(charset))))
+    assert of_tool(RESULTS, harmless) == {"content": [harmless]}
+    wicked = image(b64(png(text=INSTRUCTION.encode(charset))))
+    assert of_tool(RESULTS, wicked)["isError"] is True
+
+
 def test_files_go_up_untouched_and_texts_in_them_are_read() -> None:
     def gone_up(data: str) -> Any:
         answers = {"a": {"role": "assistant", "model": "m", "content": image(data)}}

@@ -28,7 +28,9 @@ _ERRORS = {
     "utf-16-le": "surrogatepass",
     "utf-16-be": "surrogatepass",
 }
-_MASK = bytes(ord("a") if byte in _READABLE else ord(" ") for byte in range(256))
+_MASK = bytes(
+    ord("a") if byte in _READABLE else ord("0") if byte == 0 else ord(" ") for byte in range(256)
+)
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _DIGITS = b"0123456789+/-_"
 _BREAKS = (b"\n", b"\r")
@@ -41,7 +43,14 @@ _END_OF_LINE = b"a" * _SHORTEST_LINE + b" "
 _URI = re.compile(rb";(?:base64|BASE64),")
 # Between two lines: indented, quoted, in source code, in JSON within a text, in a mail.
 _BREAK = re.compile(rb"=?[\"', +]{0,4}(?:\r\n|\n|\r|(?:\\{1,8}r)?\\{1,8}n)[ \t>#*|\"'+]{0,32}")
-_STRETCHES = re.compile(rb"[\t\r\n\x20-\x7e]{%d,}" % _STRETCH)
+# By the bytes of a letter: what marks a stretch in the mask, and what finds it in the file.
+_STRETCHES = {
+    width: (
+        (b"a" + b"0" * (width - 1)) * _STRETCH,
+        re.compile(rb"(?:[\t\r\n\x20-\x7e]\0{%d}){%d,}" % (width - 1, _STRETCH)),
+    )
+    for width in (1, 2, 4)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +259,14 @@ def _wide(data: bytes) -> str | None:
 
 
 def _shown(data: bytes) -> str:
-    """Return the longer readable stretches of a file."""
-    if data.translate(_MASK).find(b"a" * _STRETCH) < 0:
-        return ""
-    return "\n".join(match[0].decode() for match in _STRETCHES.finditer(data))
+    """Return the longer readable stretches of a file, also those in UTF-16 and UTF-32."""
+    mask = data.translate(_MASK)
+    return "\n".join(
+        match[0][::width].decode()
+        for width, (letters, stretches) in _STRETCHES.items()
+        if mask.find(letters) >= 0
+        for match in stretches.finditer(data)
+    )
 
 
 class _Starts:
