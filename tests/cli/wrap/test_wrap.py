@@ -50,6 +50,28 @@ def cursor(home: Path) -> Path:
     return file
 
 
+def test_a_server_that_could_not_be_wrapped_needs_no_other_name(nacre: Nacre, cursor: Path) -> None:
+    cursor.write_text('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}')
+
+    result = nacre("wrap", "--all")
+
+    assert "'a' is there twice" in result.err
+    assert "different servers" not in result.err
+
+
+def test_only_keys_of_the_client_are_written_into_its_file(nacre: Nacre, cursor: Path) -> None:
+    line = '["proxy", "--name", "far", "--url", "https://a.example/mcp", "--bearer-env", "T"]'
+    before = f'{{"mcpServers": {{"far": {{"command": "nacre", "args": {line}}}}}}}'
+    cursor.write_text(before)
+
+    nacre("wrap", "far")
+    entry = json.loads(cursor.read_text())["mcpServers"]["far"]
+    assert set(entry) == {"command", "args"}
+    assert entry["args"][-2:] == ["--bearer-env", "T"]
+    nacre("unwrap", "far")
+    assert cursor.read_text() == before
+
+
 def test_different_servers_of_one_name_are_told_apart_with_a_name(
     nacre: Nacre, cursor: Path, home: Path
 ) -> None:

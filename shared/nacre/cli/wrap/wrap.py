@@ -116,6 +116,12 @@ def wrap(
         show_problems(problems)
     if not dry_run:
         all_servers = find_servers(opened.files, opened.records, opened.machine)[0]
+        proxied = {
+            (entry.file, entry.server.path)
+            for entry in all_servers
+            if entry.server.proxy is not None
+        }
+        selected = [entry for entry in selected if (entry.file, entry.server.path) in proxied]
     _warn_of_shared_names(all_servers, selected, name)
     if not dry_run:
         _show_rules(policy)

@@ -20,6 +20,8 @@ class Shape:
     If `args` is empty, the command is a list. `sse` and `http` are keys of a URL that imply
     its transport; `local` and `remote` are the values of `type` for a command and for a URL.
     With `fills_headers`, the client puts variables into headers that the proxy does not have.
+    `passed` lists the variables that the client passes on to a command; if it is empty, the
+    client passes all.
     """
 
     command: str = "command"
@@ -32,6 +34,7 @@ class Shape:
     local: str = "stdio"
     remote: str = ""
     fills_headers: bool = False
+    passed: str = ""
 
     def urls_in(self, entry: Mapping[str, object]) -> list[str]:
         """Return the keys of an entry that hold its URL."""
@@ -195,7 +198,7 @@ CLIENTS: tuple[Client, ...] = (
         ),
         containers=(("mcp_servers",),),
         format="toml",
-        shape=Shape(headers=("http_headers",)),
+        shape=Shape(headers=("http_headers",), passed="env_vars"),
         restart="end its sessions, then start new ones",
     ),
     Client(

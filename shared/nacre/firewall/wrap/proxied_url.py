@@ -118,8 +118,8 @@ def _local_entry(
         command = {shape.command: [*line]}
     if environment or shape.env in entry:
         command[shape.env] = environment
-    if variables:
-        command["env_vars"] = list(variables)
+    if variables and shape.passed:
+        command[shape.passed] = list(variables)
     removed = {*shape.urls, *_address_keys(shape), *command}
     new: dict[str, Value] = {}
     for key, value in entry.items():
