@@ -44,6 +44,8 @@ _MAX_CALLS = 40
 _ANY = Rule(0, "allow", "**")
 
 Keys = tuple[str, ...]
+# For one part of a call: the barriers about it, the conditions that match it, and an example.
+_Options = list[tuple[int, int, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,12 +219,17 @@ class _Search:
     def subjects(self) -> Iterator[Subject | None]:
         """Yield calls of the shape that may be allowed, or None for a case without an example."""
         names = [pair for pair in self._names() if all(memberships(sets, []) for sets in pair)]
-        cases = ((name, leaves) for name in names for leaves in self._calls())
-        for number, (name, leaves) in enumerate(cases):
+        calls = list(islice(self._calls(), _MAX_CASES + 1))
+        texts: dict[int, list[_Options]] = {}  # costly, and the same for all names
+        cases = ((name, place) for name in names for place in range(len(calls)))
+        for number, (name, place) in enumerate(cases):
             if number >= _MAX_CASES:
                 raise TooManyStatesError
-            if all(memberships(leaf.inside, []) for leaf in leaves):
-                yield from self._of_case(name, leaves)
+            if place not in texts:
+                exists = all(memberships(leaf.inside, []) for leaf in calls[place])
+                texts[place] = list(map(self._texts_of, calls[place])) if exists else []
+            if texts[place] or not calls[place]:
+                yield from self._of_case(name, calls[place], texts[place])
 
     def _names(self) -> Iterator[tuple[list[TextSet], list[TextSet]]]:
         """Yield the sets of the server and of the name of a call, for each case."""
@@ -330,40 +337,48 @@ class _Search:
             )
         ]
 
-    def _of_case(
-        self, names: tuple[list[TextSet], list[TextSet]], leaves: Sequence[_Leaf]
-    ) -> Iterator[Subject | None]:
-        every_barrier = (1 << len(self.barriers)) - 1
-        servers = memberships(names[0], [barrier.server for barrier in self.barriers])
-        tools = memberships(names[1], [barrier.name for barrier in self.barriers], shortest=1)
-        marks = [
+    def _marks(self) -> list[tuple[int, Condition]]:
+        """Return the conditions of all barriers, each with the barrier's number."""
+        return [
             (number, condition)
             for number, barrier in enumerate(self.barriers)
             for condition in barrier.conditions
         ]
-        options = [
+
+    def _texts_of(self, leaf: _Leaf) -> _Options:
+        """Return texts of a value, for each combination of the conditions that hold for it."""
+        marks = self._marks()
+        tested = [place for place, (_, test) in enumerate(marks) if _tests(test, leaf)]
+        stopped = [
+            CaughtTexts(marks[place][1], is_relative=leaf.is_relative)
+            if marks[place][1].is_about_paths and leaf.as_path
+            else Language(marks[place][1].forms)
+            for place in tested
+        ]
+        return [
+            (
+                (1 << len(self.barriers)) - 1,
+                sum(1 << place for bit, place in enumerate(tested) if mask >> bit & 1),
+                witness,
+            )
+            for mask, witness in memberships(leaf.inside, stopped).items()
+        ]
+
+    def _of_case(
+        self,
+        names: tuple[list[TextSet], list[TextSet]],
+        leaves: Sequence[_Leaf],
+        texts_of_leaves: Sequence[_Options],
+    ) -> Iterator[Subject | None]:
+        every_barrier = (1 << len(self.barriers)) - 1
+        servers = memberships(names[0], [barrier.server for barrier in self.barriers])
+        tools = memberships(names[1], [barrier.name for barrier in self.barriers], shortest=1)
+        marks = self._marks()
+        options: list[_Options] = [
             [(mask, 0, witness) for mask, witness in servers.items()],
             [(mask, 0, witness) for mask, witness in tools.items()],
+            *texts_of_leaves,
         ]
-        for leaf in leaves:
-            tested = [place for place, (_, test) in enumerate(marks) if _tests(test, leaf)]
-            stopped = [
-                CaughtTexts(marks[place][1], is_relative=leaf.is_relative)
-                if marks[place][1].is_about_paths and leaf.as_path
-                else Language(marks[place][1].forms)
-                for place in tested
-            ]
-            masks = memberships(leaf.inside, stopped)
-            options.append(
-                [
-                    (
-                        every_barrier,
-                        sum(1 << place for bit, place in enumerate(tested) if mask >> bit & 1),
-                        witness,
-                    )
-                    for mask, witness in masks.items()
-                ]
-            )
         needed = [0] * len(self.barriers)
         for place, (number, _) in enumerate(marks):
             needed[number] |= 1 << place
