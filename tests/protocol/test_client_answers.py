@@ -51,6 +51,26 @@ def ask(asked: dict[str, Any], answer: Any, *, modern: bool) -> Any:
 both = pytest.mark.parametrize("modern", [True, False])
 
 
+COLOURS = {"type": "array", "items": {"enum": ["red", "blue"]}, "maxItems": 2}
+
+
+@both
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (["red", "green"], "'content/colours/1' does not match"),
+        (["red"] * 1000, "'content' does not match"),
+    ],
+)
+def test_the_place_of_what_does_not_fit_is_named_where_that_is_quick(
+    chosen: Any, said: str, modern: bool
+) -> None:
+    asked = question(requestedSchema={"type": "object", "properties": {"colours": COLOURS}})
+
+    with pytest.raises(InvalidParamsError, match=said):
+        ask(asked, {"action": "accept", "content": {"colours": chosen}}, modern=modern)
+
+
 @both
 @pytest.mark.parametrize(
     "answer",

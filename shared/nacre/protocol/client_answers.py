@@ -12,6 +12,7 @@ from nacre.core.errors import InvalidParamsError
 
 _ACTIONS = ("accept", "decline", "cancel")
 _BACKTRACKS = 100_000  # of a pattern with look-around; others run in linear time
+_LARGE = 256  # entries; people choose fewer
 
 
 def check_answer(key: str, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
@@ -57,6 +58,12 @@ def _unfit(schema: Mapping[str, Any], content: dict[str, Any]) -> str | None:
     except ValueError:
         return "its form is no valid JSON Schema, so nothing can be taken from it"
     try:
+        if form.is_valid(content):
+            return None
+        if any(
+            isinstance(inner, list | dict) and len(inner) > _LARGE for inner in content.values()
+        ):
+            return "'content' does not match the form"  # finding the place could take long
         form.validate(content)
     except jsonschema_rs.ValidationError as error:
         place = "/".join(str(step) for step in error.instance_path)

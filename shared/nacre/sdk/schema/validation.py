@@ -11,6 +11,7 @@ import jsonschema_rs
 
 from nacre.core.errors import InvalidSchemaError
 from nacre.core.limits import MAX_ARGUMENT_ERROR
+from nacre.sdk.schema.shortened import Shortened, is_large
 
 # How often a pattern with look-around may backtrack; others run in linear time.
 _BACKTRACKS = 100_000
@@ -67,19 +68,51 @@ class Validator:
     def problem(self, value: Any, *, called: str = "argument") -> str | None:
         """Return the problem with the value, or None."""
         try:
-            self._compiled.validate(value)
-        except jsonschema_rs.ValidationError as error:
-            text = _sentence(error, self._schema, called)
+            if self._compiled.is_valid(value):
+                return None
+            text = self._large(value, called) if is_large(value) else self._first(value, called)
         except (UnicodeEncodeError, ValueError):
             # Lone surrogates, or nesting deeper than the library follows.
             text = f"the {called}s hold text or nesting that is not valid JSON"
-        else:
-            return None
         return text if len(text) <= MAX_ARGUMENT_ERROR else f"{text[: MAX_ARGUMENT_ERROR - 3]}..."
 
+    def _first(self, value: Any, called: str) -> str:
+        try:
+            self._compiled.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            return _sentence(error, self._schema, called, error.instance_path, error.instance)
+        return _mismatch(value, called)
 
-def _sentence(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any], called: str) -> str:
-    path, keyword = error.instance_path, error.kind.name
+    def _large(self, value: Any, called: str) -> str:
+        """Describe what is wrong with a few entries of the value, as if with all of them."""
+        shortened = Shortened(value, self._compiled.is_valid)
+        if is_large(shortened.value) or "prefixItems" in str(self._schema):
+            return _mismatch(value, called)
+        try:
+            self._compiled.validate(shortened.value)
+        except jsonschema_rs.ValidationError as error:
+            path = tuple(error.instance_path)
+            if shortened.describes(path, error.kind.name):
+                place, instance = shortened.original(path)
+                return _sentence(error, self._schema, called, place, instance)
+        return _mismatch(value, called)
+
+
+def _mismatch(value: Any, called: str) -> str:
+    """Say of a large value that it does not match, where the reason takes too long to find."""
+    names = [name for name in value if is_large(value[name])] if isinstance(value, dict) else []
+    place, inner = ([names[0]], value[names[0]]) if len(names) == 1 else ([], value)
+    return f"{_named(place, called)}: expected what the schema asks for, got {_kind(inner)}"
+
+
+def _sentence(
+    error: jsonschema_rs.ValidationError,
+    schema: Mapping[str, Any],
+    called: str,
+    path: Sequence[str | int],
+    instance: Any,
+) -> str:
+    keyword = error.kind.name
     details = error.kind.as_dict()
     if keyword in ("required", "dependentRequired"):
         name = details["property"]
@@ -98,7 +131,7 @@ def _sentence(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any], c
     if keyword == "propertyNames":
         return f"{_named(path, called)}: a property has a name that is not allowed"
     expected = _expected(keyword, details, _schema_at(schema, error.schema_path[:-1]))
-    return f"{_named(path, called)}: expected {expected}, got {_kind(error.instance)}"
+    return f"{_named(path, called)}: expected {expected}, got {_kind(instance)}"
 
 
 def _expected(keyword: str, details: Mapping[str, Any], schema: Any) -> str:
