@@ -1,7 +1,7 @@
 """The tool `trigger_patrol`: what it hands over, what it waits for, and what it says."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -360,13 +360,18 @@ def test_a_run_that_takes_longer_than_a_worker_has_goes_on_in_another_job(
     tools: Served, clock: StillClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.call("update_notes", scenes=[SCENE])
-    kept = Leases.renew
+    kept = Leases.renewals
 
-    def slow(leases: Leases, lease: Lease) -> None:
-        kept(leases, lease)
-        clock.move(250)
+    def slow(leases: Leases, lease: Lease) -> Callable[[], None]:
+        renew = kept(leases, lease)
 
-    monkeypatch.setattr(Leases, "renew", slow)
+        def renew_late() -> None:
+            renew()
+            clock.move(250)
+
+        return renew_late
+
+    monkeypatch.setattr(Leases, "renewals", slow)
     tools.memory.trigger.ask(tools.being_id)
 
     results = tools.mind.work()
