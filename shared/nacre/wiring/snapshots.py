@@ -33,6 +33,7 @@ MCP = (
     "nacre.firewall.rules.evaluate",
     "nacre.gateway.joined_surface",
     "nacre.sdk.schema.validation",
+    "nacre.text.pasted_text",
     "nacre.wiring.features.firewall",
     "nacre.wiring.features.index",
     "nacre.wiring.features.memory",
