@@ -34,7 +34,8 @@ def test_each_kind_of_call_asks_the_item_store_for_little(tmp_path: Path) -> Non
 
     assert found.run.timings.errors == {}
     assert asked[traffic.POLICY] == 1  # who asks
-    assert asked["recall"] == asked["search_memory"] == 5  # two of them for the log of recalls
+    # The log of recalls is written by each, and its announcement is read once for each batch.
+    assert 4 <= asked["recall"] <= asked["search_memory"] <= 5
     assert asked["update_notes"] <= 10
     assert (
         asked[traffic.ORDER_TOOL] <= 49

@@ -271,6 +271,8 @@ def test_a_qualified_name_is_proved_wherever_the_servers_name_ends(
         ("//..", "https://./"),
         ("../~C:", "/home/C:"),
         ("~./https~", "**/home/https~"),
+        ("~bob/x", "/~bob/x"),
+        ("~bob/x", "/b/~bob/x"),
     ],
 )
 def test_a_place_that_is_written_oddly_is_not_proved_to_be_no_other(

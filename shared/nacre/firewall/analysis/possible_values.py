@@ -20,8 +20,9 @@ _IN_SCHEMES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012
 _URL_HEAD = re.compile(r"([a-z][a-z0-9+.-]*)://([a-z0-9-]+(?:\.[a-z0-9-]+)*)(?:/|$)")
 _NUMERIC_HOST = re.compile(r"(?:.*\.)?(?:0x[0-9a-f]*|[0-9]+)")
 _WILD = re.compile(r"[*?]")
-# A glob that is not written as a normal path: `//host/x` may be a URL, `../~ann` a home folder.
-_NOT_NORMAL = re.compile(r"//|(?:.*/)?~?\.\.?(?:/|$)", re.DOTALL)
+# A glob that is not written as a normal path: `//host/x` may be a URL, `~ann` a home folder or a
+# file below any other.
+_NOT_NORMAL = re.compile(r"//|(?:.*/)?(?:~?\.\.?(?:/|$)|~[^/])", re.DOTALL)
 _WEB = ("http://", "https://")
 _MAX_STEPS = 64  # states after `../` that are tried
 _OTHER = "\ue000"  # stands for a character that no glob names
