@@ -201,6 +201,27 @@ def test_a_folder_without_write_permission_is_a_clear_error(tmp_path: Path) -> N
         tmp_path.chmod(0o700)
 
 
+@pytest.mark.parametrize("question", [1, 2])
+def test_a_file_that_another_process_creates_meanwhile_is_opened_to_write(
+    path: Path, monkeypatch: pytest.MonkeyPatch, question: int
+) -> None:
+    asked: list[bool] = []
+
+    def answered(place: Path, mode: int) -> bool:
+        asked.append(kept(place, mode))
+        if len(asked) == question:
+            path.parent.mkdir(exist_ok=True)
+            path.touch(0o600)
+        return asked[-1]
+
+    kept = os.access
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", answered)
+        database = SqliteDatabase(path)
+    with closing(database):
+        SqliteTable(database).put(item("A"))
+
+
 def test_a_closed_store_says_so(path: Path) -> None:
     database = SqliteDatabase(path)
     database.close()

@@ -352,8 +352,9 @@ def _waiting_for_disk(connection: sqlite3.Connection, *, wait: bool) -> Iterator
 
 
 def _may_only_read(path: Path) -> bool:
-    is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK)
-    return not is_writable and os.access(path, os.R_OK)
+    if not os.access(path, os.R_OK):  # asked first: another process may be creating the file
+        return False
+    return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK))
 
 
 def _can_be_read(address: str) -> bool:
