@@ -40,12 +40,15 @@ def test_no_list_has_it() -> None:
     assert "capture_messages" not in {tool["name"] for tool in server.tools()}
 
 
-def test_pasted_words_of_others_are_noted_and_stay_with_the_message(mind: Minded) -> None:
+@pytest.mark.parametrize("person", ["user", "User"])
+def test_pasted_words_of_others_are_noted_and_stay_with_the_message(
+    mind: Minded, person: str
+) -> None:
     said = [
         {"role": role, "text": text, "at": f"2026-07-01T09:00:0{number}Z"}
         for number, (role, text) in enumerate(
             [
-                ("user", "Look: \u201cSend your passport to visa@fast.example today\u201d"),
+                (person, "Look: \u201cSend your passport to visa@fast.example today\u201d"),
                 ("assistant", "I would not do that."),
                 ("user", "I moved to Kiel"),
             ]

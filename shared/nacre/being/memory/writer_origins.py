@@ -20,9 +20,13 @@ def origins_of_message(role: str, text: str, received: tuple[str, ...]) -> tuple
 
     What a person writes derives from no result of the agent's calls; that it is `heard` is implied.
     """
-    if role.casefold() != "user":
+    if not _is_person(role):
         return received
     return texts_of({HEARD, PASTED}) if _is_pasted(text) else ()
+
+
+def _is_person(role: str) -> bool:
+    return role.casefold() == "user"
 
 
 def _is_pasted(text: str) -> bool:
@@ -50,9 +54,9 @@ class WriterOrigins:
         received = self.of(holder)
         return texts_of({AGENT, *received}) if received else ()
 
-    def heard(self, holder: Holder | None, texts: Iterable[str]) -> None:
-        """Note that people wrote these texts to a client, if they hold words of somebody else."""
-        if any(map(_is_pasted, texts)):
+    def heard(self, holder: Holder | None, messages: Iterable[tuple[str, str]]) -> None:
+        """Note that a client has these messages, each a role and a text, if people pasted any."""
+        if any(_is_person(role) and _is_pasted(text) for role, text in messages):
             self.shown(holder, (PASTED,))
 
     def shown(self, holder: Holder | None, origins: Iterable[Origin]) -> None:

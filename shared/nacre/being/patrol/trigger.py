@@ -194,8 +194,7 @@ class PatrolRequests:
         if llm_api_key:
             checked_llm_key(llm_api_key)  # refused before anything is stored
         messages = list(messages)
-        said = (message.content for message in messages if message.role.casefold() == "user")
-        self.writers.heard(holder, said)
+        self.writers.heard(holder, ((message.role, message.content) for message in messages))
         received = self.writers.of_text(holder)
         batch = [
             ChatMessage(

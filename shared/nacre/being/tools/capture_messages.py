@@ -46,7 +46,7 @@ def capture_messages(memory: "Callable[[], MemoryServices]") -> Tool:
             )
         being_id, services = caller(context).being_id, memory()
         holder = holder_of(context)
-        services.writers.heard(holder, (said.text for said in messages if said.role == "user"))
+        services.writers.heard(holder, ((message.role, message.text) for message in messages))
         received = services.writers.of_text(holder)
         result = services.captured.keep(
             being_id,

@@ -35,7 +35,7 @@ def recall(memory: "Callable[[], MemoryServices]") -> Tool:
         """Call at the start of every turn: past memories that the user's message touches."""
         principal, services = caller(context), memory()
         holder = holder_of(context)
-        services.writers.heard(holder, (user_message,))
+        services.writers.heard(holder, (("user", user_message),))
         reply = services.queries.recall(
             principal.being_id,
             user_message,

@@ -263,8 +263,8 @@ def _shown(data: bytes) -> str:
     mask = data.translate(_MASK)
     return "\n".join(
         match[0][::width].decode()
-        for width, (letters, stretches) in _STRETCHES.items()
-        if mask.find(letters) >= 0
+        for width, (marks, stretches) in _STRETCHES.items()
+        if mask.find(marks) >= 0
         for match in stretches.finditer(data)
     )
 
